@@ -1,0 +1,131 @@
+"""The error tree: one type per boundary, so that whose fault it was is decided by type and never by message.
+
+    WebGymError
+    ├── ConfigError           the person: a setting is wrong; the message names it and what to do
+    ├── BrowserMissing        the machine: no Chromium here
+    ├── ServerError           the rollout server said no; `code` crosses the wire and `from_code` restores the type
+    │   ├── Unauthorized      401  missing or wrong API key
+    │   ├── Forbidden         403  a foreign Host or Origin, or a URL the egress policy refuses
+    │   ├── UnknownSession    404  no such session, ever
+    │   ├── StepConflict      409  a step out of order
+    │   ├── StaleLease        410  the lease has ended; the session is gone
+    │   ├── BrowserGone       410  the browser under the session died
+    │   ├── PageUnresponsive  410  the page could not be brought back; its session was closed
+    │   ├── BodyTooLarge      413  over the cap
+    │   ├── BadRequest        422  the request does not say what it should; the message names the field
+    │   ├── Overloaded        429  no session free; `retry_after` says when to ask again
+    │   └── Unavailable       503  no worker can serve; `retry_after` likewise
+    ├── BrowserError          Chromium broke a promise (protocol error, no answer, died)
+    └── Unreachable           the client could not talk to the server at all
+
+An infrastructure error is never a reward: whoever catches one of these records an outcome, not a score.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import ClassVar
+
+
+class WebGymError(Exception):
+    """Anything this project raises on purpose."""
+
+
+class ConfigError(WebGymError):
+    """A setting is wrong."""
+
+
+class BrowserMissing(WebGymError):
+    """No usable Chromium was found."""
+
+
+class BrowserError(WebGymError):
+    """Chromium answered with an error, too late, or not at all."""
+
+
+class Unreachable(WebGymError):
+    """No connection to the server, or the connection broke before an answer came."""
+
+
+class ServerError(WebGymError):
+    """A refusal with a name: `code` and `status` travel over the wire."""
+
+    code: ClassVar[str] = "internal"
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.retry_after = retry_after
+
+
+class Unauthorized(ServerError):
+    code, status = "unauthorized", 401
+
+
+class Forbidden(ServerError):
+    code, status = "forbidden", 403
+
+
+class UnknownSession(ServerError):
+    code, status = "unknown_session", 404
+
+
+class RequestTimeout(ServerError):
+    code, status = "request_timeout", 408
+
+
+class StepConflict(ServerError):
+    code, status = "step_conflict", 409
+
+
+class StaleLease(ServerError):
+    code, status = "stale_lease", 410
+
+
+class BrowserGone(ServerError):
+    code, status = "browser_gone", 410
+
+
+class PageUnresponsive(ServerError):
+    code, status = "page_unresponsive", 410
+
+
+class BodyTooLarge(ServerError):
+    code, status = "body_too_large", 413
+
+
+class BadRequest(ServerError):
+    code, status = "bad_request", 422
+
+
+class Overloaded(ServerError):
+    code, status = "overloaded", 429
+
+
+class Unavailable(ServerError):
+    code, status = "unavailable", 503
+
+
+SERVER_ERRORS: dict[str, type[ServerError]] = {kind.code: kind for kind in ServerError.__subclasses__()}
+
+
+def from_code(code: str, message: str, *, retry_after: float | None = None) -> ServerError:
+    """The typed error for a code that came over the wire."""
+    return SERVER_ERRORS.get(code, ServerError)(message, retry_after=retry_after)
+
+
+@asynccontextmanager
+async def blame(kind: type[WebGymError], doing: str, *, within: float) -> AsyncIterator[None]:
+    """Give a foreign call a deadline and one of our names."""
+    try:
+        async with asyncio.timeout(within):
+            yield
+    except WebGymError:
+        raise
+    except TimeoutError as e:
+        raise kind(f"{doing}: no answer in {within:g} s") from e
+    except Exception as e:
+        raise kind(f"{doing}: {type(e).__name__}: {e}") from e
