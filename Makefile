@@ -1,0 +1,117 @@
+# The two commands a newcomer needs are `make test` and `make demo`; both set everything up first.
+# Works with GNU make 3.81 (Mac) and newer. Needs Python 3.11 or newer with venv and pip, nothing else.
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+DEPS := $(VENV)/.deps-stamp
+CHROMIUM := $(VENV)/.chromium-stamp
+
+# Chromium's sandbox refuses to start for root, which is what containers and most CI machines run as. There, and only
+# there, the sandbox is turned off; anyone else keeps it.
+ifeq ($(shell id -u),0)
+ifndef WEBGYM_NO_SANDBOX
+export WEBGYM_NO_SANDBOX := 1
+endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check fmt test demo bench-steps faults soak lock clean
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(DEPS) $(CHROMIUM)  ## make .venv, install the package and a browser (quick the second time)
+
+check: $(DEPS)  ## lint, formatting, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: $(DEPS)  ## repair formatting and what the linter can repair
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: setup  ## the whole test suite but for the tests that take minutes
+	$(BIN)/pytest -m "not slow"
+
+demo: setup  ## a rollout server, a few browsers, a scripted agent, all on this machine
+	$(BIN)/webgym demo
+
+bench-steps: setup  ## measure steps per second
+	$(BIN)/python -m benchmarks.steps
+
+faults: setup  ## kill, freeze, starve and flood it; the slow ones too
+	$(BIN)/pytest tests/faults
+
+soak: setup  ## hours of load; memory, handles and processes must stay flat
+	$(BIN)/python -m tests.soak
+
+clean:  ## remove .venv and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Sets $$python to the first Python that starts, is new enough and can make a venv. A name on PATH proves nothing (a
+# version manager leaves launchers for versions that are not active), so each one is run.
+define find_python
+python= ; bare= ; \
+for name in $(PYTHON) python3.13 python3.12 python3.11 python3; do \
+  "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue; \
+  if "$$name" -c 'import ensurepip, venv' >/dev/null 2>&1; then python=$$name; break; fi; \
+  bare=$${bare:-$$name}; \
+done
+endef
+
+# Debian and Ubuntu ship Python without venv. Root gets it installed, anyone else is told how.
+define get_python
+$(find_python); \
+if [ -z "$$python" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+  echo "Python's venv is missing: installing python3-venv"; \
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null; \
+  $(find_python); \
+fi; \
+if [ -z "$$python" ]; then \
+  if [ -n "$$bare" ]; then \
+    echo "$$("$$bare" --version) has no venv. Install it and run make again:" >&2; \
+    echo "  Debian, Ubuntu:  sudo apt-get install -y $$("$$bare" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')" >&2; \
+  else \
+    echo "WebGym needs Python 3.11 or newer; found: $$(python3 --version 2>&1 || echo none). Install one and run make again:" >&2; \
+    echo "  Debian 12, Ubuntu 24.04 and newer:  sudo apt-get install -y python3 python3-venv" >&2; \
+    echo "  Mac:                                brew install python@3.12" >&2; \
+    echo "  elsewhere:                          make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; \
+  fi; \
+  exit 1; \
+fi
+endef
+
+$(DEPS): pyproject.toml constraints.txt
+	@if ! $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	  $(get_python); \
+	  echo "Making $(VENV) with $$("$$python" --version)"; \
+	  "$$python" -m venv --clear $(VENV); \
+	fi
+	@echo "Installing the package and its tools"
+	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(CHROMIUM): $(DEPS)
+	@$(BIN)/webgym browser install
+	@touch $@
+
+# Only `name==version` lines: no path, address or package of one machine may enter the file.
+lock:  ## make constraints.txt anew from the newest versions that pyproject.toml allows
+	@set -e; $(get_python); \
+	fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
+	echo "Resolving in a fresh venv"; \
+	"$$python" -m venv "$$fresh"; \
+	"$$fresh/bin/python" -m pip --disable-pip-version-check -qq install -e '.[dev]'; \
+	"$$fresh/bin/python" -m pip freeze --exclude-editable > "$$fresh/all"; \
+	{ echo "# Every package of '.[dev]', pinned. Made by \`make lock\`; do not edit."; \
+	  grep -E '^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$$' "$$fresh/all"; } > "$$fresh/constraints"; \
+	if grep -vE '^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$$' "$$fresh/all"; then \
+	  echo "The lines above are not plain pins; constraints.txt is left as it was." >&2; exit 1; \
+	fi; \
+	cp "$$fresh/constraints" constraints.txt; \
+	echo "constraints.txt: $$(grep -c == constraints.txt) packages"

@@ -1,0 +1,318 @@
+"""Carrying out one action in a session's active tab.
+
+Input goes to Chromium as a person's would (mouse and key events at pixels), in one burst whose answers are awaited
+together. An action that cannot be done (no such mark, no such option, no history) is not an error of ours: it raises
+`CannotDo`, whose text the agent reads in the next observation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+import msgspec
+
+from webgym import types as t
+from webgym.errors import BrowserError, Forbidden
+from webgym.server import keyboard
+from webgym.server.egress import EgressPolicy
+from webgym.server.page import Page
+from webgym.server.tabs import Context
+
+BUTTONS = {"left": 1, "right": 2, "middle": 4}
+INPUT_SECONDS = 8.0
+DRAG_STEPS = 8
+
+
+class CannotDo(Exception):
+    """The action had no effect, for a reason the agent should read."""
+
+
+class _Point(msgspec.Struct):
+    x: float
+    y: float
+
+
+class _Aimed(msgspec.Struct):
+    point: _Point | None
+
+
+class _Selected(msgspec.Struct):
+    problem: str | None
+
+
+class _Entry(msgspec.Struct):
+    id: int
+
+
+class _History(msgspec.Struct):
+    currentIndex: int
+    entries: list[_Entry]
+
+
+class _Navigated(msgspec.Struct):
+    errorText: str | None = None
+
+
+class _Node(msgspec.Struct):
+    backendNodeId: int
+
+
+class _Model(msgspec.Struct):
+    content: list[float]
+
+
+class _BoxModel(msgspec.Struct):
+    model: _Model
+
+
+async def perform(context: Context, action: t.Action, policy: EgressPolicy) -> None:
+    """Do it. Returns when Chromium has taken the input; whether the page reacted is for `settle` to find out."""
+    page = context.active
+    match action:
+        case t.Click():
+            await _click(page, await aim(context, action), action.button, action.count, action.modifiers)
+        case t.Hover():
+            x, y = await aim(context, action)
+            await _burst(page, [_mouse("mouseMoved", x, y)])
+        case t.Drag():
+            await _drag(page, await aim(context, action), (action.to_x, action.to_y))
+        case t.Type():
+            await _type(context, page, action)
+        case t.Key():
+            try:
+                events = [event for combination in action.keys for event in keyboard.press(combination)]
+            except keyboard.UnknownKey as e:
+                raise CannotDo(str(e)) from e
+            await _burst(page, events)
+        case t.Scroll():
+            await _scroll(context, page, action)
+        case t.Select():
+            await _select(context, page, action)
+        case t.Navigate():
+            await navigate(page, action.url, policy)
+        case t.Back():
+            await _travel(page, -1)
+        case t.Forward():
+            await _travel(page, +1)
+        case t.Reload():
+            page.begin_navigation()
+            await page.channel.call("Page.reload", within=INPUT_SECONDS)
+        case t.Wait():
+            await _wait(context, action.seconds)
+        case t.NewTab():
+            await _new_tab(context, action.url, policy)
+        case t.SwitchTab():
+            context.activate(_tab(context, action.tab))
+        case t.CloseTab():
+            await context.close_tab(page if action.tab is None else _tab(context, action.tab))
+        case t.Upload():
+            await _upload(context, page, action)
+        case t.Answer() | t.Terminate():
+            pass
+        case _:
+            assert_never(action)
+
+
+# places
+
+
+async def aim(context: Context, target: t.Aimed) -> tuple[float, float]:
+    """The pixel an action is meant for."""
+    if target.element is None:
+        assert target.x is not None
+        assert target.y is not None
+        width, height = context.emulation.width, context.emulation.height
+        if target.x >= width or target.y >= height:
+            raise CannotDo(f"({target.x:g}, {target.y:g}) is outside the {width} × {height} screen")
+        return target.x, target.y
+    for frame, first in reversed(context.mark_frames):
+        if target.element >= first:
+            try:
+                found = await frame.run(f"({{point: webgym.aim({target.element - first})}})", _Aimed, within=INPUT_SECONDS)
+            except BrowserError as e:
+                raise CannotDo(f"element {target.element} is gone") from e
+            if found.point is None:
+                break
+            dx, dy = await frame_offset(context.active, frame.id)
+            return found.point.x + dx, found.point.y + dy
+    raise CannotDo(f"there is no element {target.element} on the page: look again with marks")
+
+
+async def frame_offset(page: Page, frame_id: str) -> tuple[float, float]:
+    """Where a cross-site frame's own coordinates begin in the viewport."""
+    if frame_id == page.frame.id:
+        return 0.0, 0.0
+    owner = await page.channel.call("DOM.getFrameOwner", {"frameId": frame_id}, _Node, within=INPUT_SECONDS)
+    box = await page.channel.call("DOM.getBoxModel", {"backendNodeId": owner.backendNodeId}, _BoxModel, within=INPUT_SECONDS)
+    return box.model.content[0], box.model.content[1]
+
+
+# mouse and keys
+
+
+async def _burst(page: Page, commands: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    """Send all, then wait for all. A page that navigates away or closes under the input swallows the rest: no fault."""
+    connection = page.channel.connection
+    waiting = [connection.send(page.channel, method, params) for method, params in commands]
+    if not waiting:
+        return
+    done, late = await asyncio.wait(waiting, timeout=INPUT_SECONDS)
+    for future in done:
+        future.exception()
+    for future in late:
+        future.cancel()
+    if late and page.alive:
+        raise BrowserError(f"the page took no input for {INPUT_SECONDS:g} s")
+
+
+def _mouse(kind: str, x: float, y: float, **more: Any) -> tuple[str, dict[str, Any]]:
+    return "Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **more}
+
+
+async def _click(page: Page, at: tuple[float, float], button: str, count: int = 1, modifiers: tuple[str, ...] = ()) -> None:
+    x, y = at
+    held = sum(keyboard.MODIFIERS[name] for name in set(modifiers))
+    events = [_mouse("mouseMoved", x, y, modifiers=held)]
+    for n in range(1, count + 1):
+        events.append(_mouse("mousePressed", x, y, button=button, buttons=BUTTONS[button], clickCount=n, modifiers=held))
+        events.append(_mouse("mouseReleased", x, y, button=button, buttons=0, clickCount=n, modifiers=held))
+    await _burst(page, events)
+
+
+async def _drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    (x, y), (to_x, to_y) = start, end
+    events = [
+        _mouse("mouseMoved", x, y),
+        _mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1),
+    ]
+    for n in range(1, DRAG_STEPS + 1):
+        part = n / DRAG_STEPS
+        events.append(_mouse("mouseMoved", x + (to_x - x) * part, y + (to_y - y) * part, button="left", buttons=1))
+    # One after the other: HTML drag and drop starts in the middle and changes what the next event means.
+    for method, params in [*events, _mouse("mouseReleased", to_x, to_y, button="left", buttons=0, clickCount=1)]:
+        await _burst(page, [(method, params)])
+
+
+async def _type(context: Context, page: Page, action: t.Type) -> None:
+    if action.has_aim:
+        await _click(page, await aim(context, action), "left")
+    events: list[tuple[str, dict[str, Any]]] = []
+    if action.clear:
+        events += [*keyboard.press("Control+a"), *keyboard.press("Delete")]
+    events += keyboard.write(action.text)
+    if action.enter:
+        events += keyboard.press("Enter")
+    await _burst(page, events)
+
+
+async def _scroll(context: Context, page: Page, action: t.Scroll) -> None:
+    if action.has_aim:
+        x, y = await aim(context, action)
+    else:
+        x, y = context.emulation.width / 2, context.emulation.height / 2
+    await _burst(page, [_mouse("mouseWheel", x, y, deltaX=action.dx, deltaY=action.dy)])
+
+
+async def _select(context: Context, page: Page, action: t.Select) -> None:
+    frame, index, x, y = page.frame, None, action.x, action.y
+    if action.element is not None:
+        for owner, first in reversed(context.mark_frames):
+            if action.element >= first:
+                frame, index = owner, action.element - first
+                break
+        else:
+            raise CannotDo(f"there is no element {action.element} on the page: look again with marks")
+    request = msgspec.json.encode({"index": index, "x": x, "y": y, "options": action.options}).decode()
+    selected = await frame.run(f"({{problem: webgym.select({request})}})", _Selected, within=INPUT_SECONDS)
+    if selected.problem is not None:
+        raise CannotDo(selected.problem)
+
+
+# navigation and tabs
+
+
+def full_url(url: str) -> str:
+    """What a person may leave out of an address."""
+    url = url.strip()
+    if url.startswith(("about:", "data:", "javascript:", "blob:", "file:", "chrome:", "view-source:")) or "://" in url:
+        return url
+    return f"https://{url}"
+
+
+async def navigate(page: Page, url: str, policy: EgressPolicy) -> None:
+    url = full_url(url)
+    try:
+        policy.check_url(url)
+    except Forbidden as e:
+        raise CannotDo(e.message) from e
+    page.begin_navigation()
+    answer = page.channel.connection.send(page.channel, "Page.navigate", {"url": url})
+    # The answer comes with the commit, which `settle` waits for; a refusal (a malformed URL) must end that wait.
+    answer.add_done_callback(lambda future: _navigated(page, future))
+
+
+def _navigated(page: Page, future: asyncio.Future[msgspec.Raw]) -> None:
+    if future.cancelled():
+        return
+    error = future.exception()
+    if error is not None:
+        page.end_navigation(str(error))
+        return
+    answer = msgspec.json.decode(future.result(), type=_Navigated)
+    if page.navigating or answer.errorText:
+        # Same-document navigations answer without a commit; failed ones name the reason.
+        page.end_navigation(answer.errorText)
+
+
+async def _travel(page: Page, step: int) -> None:
+    history = await page.channel.call("Page.getNavigationHistory", None, _History, within=INPUT_SECONDS)
+    index = history.currentIndex + step
+    if not 0 <= index < len(history.entries):
+        raise CannotDo("there is no page to go back to" if step < 0 else "there is no page to go forward to")
+    await page.channel.call("Page.navigateToHistoryEntry", {"entryId": history.entries[index].id}, within=INPUT_SECONDS)
+
+
+async def _wait(context: Context, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await context.ended.wait()
+    except TimeoutError:
+        pass
+
+
+async def _new_tab(context: Context, url: str | None, policy: EgressPolicy) -> None:
+    if url is not None:
+        try:
+            policy.check_url(full_url(url))
+        except Forbidden as e:
+            raise CannotDo(e.message) from e
+    page = await context.open_tab()
+    if url is not None:
+        await navigate(page, url, policy)
+
+
+def _tab(context: Context, number: int) -> Page:
+    page = context.tabs.get(number)
+    if page is None:
+        raise CannotDo(f"there is no tab {number}; the tabs are {', '.join(map(str, context.tabs))}")
+    return page
+
+
+# files
+
+
+async def _upload(context: Context, page: Page, action: t.Upload) -> None:
+    paths = []
+    for name in action.files:
+        path = context.folder / name
+        if name in (".", "..") or not path.is_file() or path.is_symlink():
+            raise CannotDo(f"there is no file {name!r} in the session's folder")
+        paths.append(str(path))
+    context.surprises.choosers.clear()
+    await _click(page, await aim(context, action), "left")
+    if not await page.until(lambda: bool(context.surprises.choosers), 3.0):
+        raise CannotDo("nothing at that place asks for a file")
+    node = context.surprises.choosers.pop()
+    await page.channel.call("DOM.setFileInputFiles", {"files": paths, "backendNodeId": node}, within=INPUT_SECONDS)

@@ -1,0 +1,192 @@
+"""The Chrome DevTools Protocol over an inherited socket, and nothing else.
+
+Chromium is started with `--remote-debugging-pipe` and speaks NUL-terminated JSON on descriptors 3 and 4, both ends of one
+socket pair. So there is no debugging port for anyone to find, and Chromium exits by itself when this process dies.
+
+Invariants: every call ends with a result, a `BrowserError`, or at its deadline; when the connection closes, every waiting
+call fails at once. Payloads stay undecoded bytes until somebody asks for them with a type.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+from webgym.errors import BrowserError
+
+T = TypeVar("T")
+Handler = Callable[[msgspec.Raw], None]
+
+MAX_MESSAGE = 64 * 1024 * 1024
+EMPTY = msgspec.Raw(b"{}")
+
+
+class ProtocolError(BrowserError):
+    """Chromium understood the call and refused it."""
+
+
+class ConnectionClosed(BrowserError):
+    """The browser went away."""
+
+
+class _Failure(msgspec.Struct):
+    message: str
+    code: int = 0
+    data: Any = None
+
+
+class _Message(msgspec.Struct):
+    id: int = 0
+    method: str = ""
+    sessionId: str = ""
+    params: msgspec.Raw = EMPTY
+    result: msgspec.Raw = EMPTY
+    error: _Failure | None = None
+
+
+_decode_message = msgspec.json.Decoder(_Message).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Connection(asyncio.Protocol):
+    """One browser's message stream, shared by all its channels."""
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+        self.root = Channel(self, "")
+        self._transport: asyncio.Transport | None = None
+        self._channels: dict[str, Channel] = {"": self.root}
+        self._calls: dict[int, tuple[asyncio.Future[msgspec.Raw], str, Channel]] = {}
+        self._next_id = 0
+        self._partial: list[bytes] = []
+        self._partial_size = 0
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        start = 0
+        while (end := data.find(b"\0", start)) >= 0:
+            piece = data[start:end]
+            if self._partial:
+                self._partial.append(piece)
+                piece = b"".join(self._partial)
+                self._partial.clear()
+                self._partial_size = 0
+            start = end + 1
+            self._dispatch(piece)
+        if start < len(data):
+            rest = data[start:] if start else data
+            self._partial.append(rest)
+            self._partial_size += len(rest)
+            if self._partial_size > MAX_MESSAGE:
+                self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed.set()
+        calls, self._calls = self._calls, {}
+        for future, method, _ in calls.values():
+            if not future.done():
+                future.set_exception(ConnectionClosed(f"{method}: the browser went away"))
+
+    # calls and events
+
+    def channel(self, session_id: str) -> Channel:
+        found = self._channels.get(session_id)
+        if found is None:
+            found = self._channels[session_id] = Channel(self, session_id)
+        return found
+
+    def drop_channel(self, session_id: str) -> None:
+        """The target behind a channel is gone: its waiting calls fail now, not at their deadline."""
+        channel = self._channels.pop(session_id, None)
+        if channel is None:
+            return
+        channel.detached = True
+        for future, method, owner in list(self._calls.values()):
+            if owner is channel and not future.done():
+                future.set_exception(ConnectionClosed(f"{method}: the page went away"))
+
+    def send(self, channel: Channel, method: str, params: dict[str, Any] | None) -> asyncio.Future[msgspec.Raw]:
+        future: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
+        if self._transport is None or self.closed.is_set() or channel.detached:
+            future.set_exception(ConnectionClosed(f"{method}: the browser went away"))
+            return future
+        self._next_id += 1
+        call_id = self._next_id
+        message: dict[str, Any] = {"id": call_id, "method": method}
+        if params:
+            message["params"] = params
+        if channel.id:
+            message["sessionId"] = channel.id
+        self._calls[call_id] = (future, method, channel)
+        future.add_done_callback(lambda _: self._calls.pop(call_id, None))
+        self._transport.write(_encode(message) + b"\0")
+        return future
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def _dispatch(self, data: bytes) -> None:
+        message = _decode_message(data)
+        if message.id:
+            waiting = self._calls.get(message.id)
+            if waiting is None or waiting[0].done():
+                return
+            if message.error is not None:
+                waiting[0].set_exception(ProtocolError(f"{waiting[1]}: {message.error.message}"))
+            else:
+                waiting[0].set_result(message.result)
+            return
+        channel = self._channels.get(message.sessionId)
+        if channel is not None:
+            for handler in channel.handlers.get(message.method, ()):
+                handler(message.params)
+
+
+class Channel:
+    """One target's channel: a page, an out-of-process frame, or (with an empty id) the browser itself."""
+
+    __slots__ = ("connection", "detached", "handlers", "id")
+
+    def __init__(self, connection: Connection, session_id: str) -> None:
+        self.connection = connection
+        self.id = session_id
+        self.handlers: dict[str, list[Handler]] = {}
+        self.detached = False
+
+    def on(self, method: str, kind: type[T], handler: Callable[[T], None]) -> None:
+        decode = msgspec.json.Decoder(kind).decode
+        self.handlers.setdefault(method, []).append(lambda raw: handler(decode(raw)))
+
+    def post(self, method: str, params: dict[str, Any] | None = None) -> None:
+        """Send and do not wait: the answer, good or bad, is nobody's concern."""
+        self.connection.send(self, method, params).add_done_callback(_forget)
+
+    @overload
+    async def call(self, method: str, params: dict[str, Any] | None = None, *, within: float) -> None: ...
+    @overload
+    async def call(self, method: str, params: dict[str, Any] | None = None, kind: type[T] = ..., *, within: float) -> T: ...
+    async def call(
+        self, method: str, params: dict[str, Any] | None = None, kind: type[T] | None = None, *, within: float
+    ) -> T | None:
+        """Send, and wait for the answer at most `within` seconds."""
+        future = self.connection.send(self, method, params)
+        try:
+            async with asyncio.timeout(within):
+                raw = await future
+        except TimeoutError as e:
+            raise BrowserError(f"{method}: no answer in {within:g} s") from e
+        return None if kind is None else msgspec.json.decode(raw, type=kind)
+
+
+def _forget(future: asyncio.Future[msgspec.Raw]) -> None:
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,132 @@
+"""Where a worker keeps what lives on disk, and how the leftovers of a dead one are found.
+
+Each worker owns one folder under the user's runtime folder and holds a lock on it for as long as it lives. A folder whose
+lock can be taken belongs to a dead worker: its Chromium process groups are ended and it is deleted. The kernel drops the
+lock with the process, so neither a reused process id nor a crash at any point can mislead the sweep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import secrets
+import shutil
+import signal
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from webgym.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+LOCK = "lock"
+GROUP = "group"  # a browser's process group id, written once it has been started
+
+
+def default_root() -> Path:
+    return Path(tempfile.gettempdir()) / f"webgym-{os.getuid()}"
+
+
+class WorkerFolder:
+    """One worker's folder, locked while the worker lives."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or default_root()
+        _make_private(self.root)
+        self.path = self.root / f"worker-{secrets.token_hex(6)}"
+        self.path.mkdir(mode=0o700)
+        self._lock = _take(self.path / LOCK)
+        assert self._lock is not None, "a new folder has no other owner"
+        self._browsers = 0
+
+    def new_browser(self) -> Path:
+        self._browsers += 1
+        path = self.path / f"browser-{self._browsers}"
+        path.mkdir(mode=0o700)
+        return path
+
+    def close(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def sweep(root: Path | None = None) -> int:
+    """End the browsers of dead workers and delete their folders; returns how many folders went."""
+    root = root or default_root()
+    if not root.is_dir():
+        return 0
+    _make_private(root)
+    swept = 0
+    for path in root.glob("worker-*"):
+        lock = _take(path / LOCK)
+        if lock is None:
+            continue
+        try:
+            for group in _groups(path):
+                end_group(group)
+            shutil.rmtree(path, ignore_errors=True)
+            swept += 1
+        finally:
+            os.close(lock)
+    if swept:
+        log.warning("swept the folders of %d dead workers", swept)
+    return swept
+
+
+def end_group(group: int) -> None:
+    """Kill a process group whole."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _groups(folder: Path) -> Iterator[int]:
+    """The process groups a dead worker left, if they still are what they were."""
+    for record in folder.glob(f"*/{GROUP}"):
+        with contextlib.suppress(OSError, ValueError):
+            group = int(record.read_text())
+            if any(_is_browser_of(process, record.parent) for process in psutil.process_iter() if _group(process) == group):
+                yield group
+
+
+def _group(process: psutil.Process) -> int | None:
+    try:
+        return os.getpgid(process.pid)
+    except OSError:
+        return None
+
+
+def _is_browser_of(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return any(str(folder) in argument for argument in process.cmdline())
+    except psutil.Error:
+        return False
+
+
+def _take(path: Path) -> int | None:
+    """The lock's descriptor, or None if somebody alive holds it (or the folder just went)."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _make_private(path: Path) -> None:
+    """The shared temporary folder is open to all: insist that ours is ours before anything is written or killed by it."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise ConfigError(f"{path} is not a private folder of this user: remove it, or set TMPDIR to another place")

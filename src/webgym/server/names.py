@@ -1,0 +1,100 @@
+"""Names to addresses: one lookup per name at a time, with a deadline, remembered for a short while.
+
+Invariant: what is remembered is addresses, never decisions. Whoever connects checks every address again and
+connects to an address it checked, so a name that changes its answer between check and use (rebinding) gains
+nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Final
+
+from webgym.server.destinations import LOCALHOST, Address, is_localhost
+
+Resolver = Callable[[str], Awaitable[list[Address]]]
+"""Addresses of a name in the order to try them; OSError if there are none."""
+
+_ADDRESSES: Final = 8
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadPoolExecutor:
+    # Not the loop's own pool: a DNS server that hangs would starve everything else that runs there.
+    return ThreadPoolExecutor(max_workers=16, thread_name_prefix="dns")
+
+
+async def system_resolver(name: str) -> list[Address]:
+    """The operating system's answer. The final dot keeps search domains out of it."""
+    loop = asyncio.get_running_loop()
+    found = await loop.run_in_executor(_threads(), lambda: socket.getaddrinfo(f"{name}.", None, type=socket.SOCK_STREAM))
+    # An IPv6 answer may carry a zone (fe80::1%eth0), which is of this machine only: cut it, the range check
+    # refuses it.
+    texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
+    return [ip_address(text) for text in texts]
+
+
+class Names:
+    """A resolver with a memory."""
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        *,
+        clock: Callable[[], float],
+        within: float,
+        ttl: float = 30.0,
+        size: int = 512,
+    ) -> None:
+        self._resolver = resolver
+        self._clock = clock
+        self._within = within
+        self._ttl = ttl
+        self._size = size
+        self._known: OrderedDict[str, tuple[float, list[Address]]] = OrderedDict()
+        self._asking: dict[str, asyncio.Task[list[Address] | OSError]] = {}
+
+    async def lookup(self, name: str) -> list[Address]:
+        """The addresses of a name; OSError, TimeoutError included, if there are none."""
+        if is_localhost(name):
+            return list(LOCALHOST)
+        if known := self._known.get(name):
+            if known[0] > self._clock():
+                return known[1]
+            del self._known[name]
+        task = self._asking.get(name)
+        if task is None:
+            task = self._asking[name] = asyncio.create_task(self._ask(name))
+            task.add_done_callback(lambda _: self._asking.pop(name, None))
+        # Shielded: the connection that asked first may go away while others wait for the same answer.
+        answer = await asyncio.shield(task)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    async def _ask(self, name: str) -> list[Address] | OSError:
+        try:
+            async with asyncio.timeout(self._within):
+                addresses = (await self._resolver(name))[:_ADDRESSES]
+        except OSError as e:
+            return e
+        except UnicodeError as e:  # a name the system's codec will not send
+            return socket.gaierror(socket.EAI_NONAME, str(e))
+        if not addresses:
+            return socket.gaierror(socket.EAI_NONAME, "no address")
+        self._known[name] = (self._clock() + self._ttl, addresses)
+        if len(self._known) > self._size:
+            self._known.popitem(last=False)
+        return addresses
+
+    async def close(self) -> None:
+        asking = list(self._asking.values())
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)

@@ -1,0 +1,266 @@
+"""What the agent gets to see: one screenshot and the particulars of the page at rest.
+
+The order is settle → marks → screenshot, so that picture, marks and particulars belong to the same moment. A page that
+hangs is first freed (its script is stopped), then looked at again; only if that fails too is the session given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from webgym import types as t
+from webgym.errors import BrowserError, BrowserGone, PageUnresponsive
+from webgym.server.actions import frame_offset
+from webgym.server.cdp import ConnectionClosed
+from webgym.server.egress import Egress
+from webgym.server.page import Frame, Page, ScriptFailed
+from webgym.server.settle import Particulars, Rest, SettleLimits, settle
+from webgym.server.tabs import Context
+
+SHOT_SECONDS = 8.0
+SCRIPT_SECONDS = 4.0
+MAX_MARKS = 400
+MARK_MS = 250
+MAX_OUTLINE = 40_000
+MAX_TEXT = 100_000
+
+Cut = Literal["marks", "accessibility", "text", "dialogs", "downloads"]
+
+
+class _Shot(msgspec.Struct):
+    data: bytes
+
+
+class _Box(msgspec.Struct):
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class _Mark(msgspec.Struct):
+    id: int
+    role: str
+    name: str
+    box: _Box
+
+
+class _Marks(msgspec.Struct):
+    marks: list[_Mark]
+    truncated: bool
+
+
+class _Words(msgspec.Struct):
+    text: str
+    truncated: bool
+
+
+async def observe(
+    context: Context,
+    look: t.Look,
+    egress: Egress,
+    limits: SettleLimits,
+    *,
+    typing: bool = False,
+    action_error: str | None = None,
+) -> t.Observation:
+    """Settle and look. Raises BrowserGone or PageUnresponsive when there is nothing left to look at."""
+    try:
+        return await _observe(context, look, egress, limits, typing, action_error)
+    except BrowserError as e:
+        if isinstance(e, ConnectionClosed) or not context.alive:
+            raise _gone(context, e) from e
+        first = e
+    # The page hangs. A person would press Escape or stop the script: do that, then look once more.
+    context.surprises.note("the page did not respond; its scripts were stopped")
+    await free(context)
+    try:
+        return await _observe(context, look, egress, limits, typing, action_error)
+    except BrowserError as e:
+        if not context.alive:
+            raise _gone(context, e) from e
+        raise PageUnresponsive(f"the page does not respond ({first}); its session was closed") from e
+
+
+def _gone(context: Context, error: BrowserError) -> BrowserGone:
+    return BrowserGone(f"the browser under this session is gone ({error})")
+
+
+async def free(context: Context) -> None:
+    """Stop what keeps the active page busy: its endless scripts, its loading."""
+    page = context.active
+    page.stop_loading()
+    await asyncio.gather(page.frame.stop_scripts(), *(child.stop_scripts() for child in page.children.values()))
+    page.frame.forget_document()
+
+
+async def _observe(
+    context: Context, look: t.Look, egress: Egress, limits: SettleLimits, typing: bool, action_error: str | None
+) -> t.Observation:
+    rest = await _settle_active(context, limits, typing)
+    page = context.active
+    cut: set[Cut] = set()
+    marks = await _mark(context, page, cut) if look.marks else None
+    try:
+        shot = await _shoot(context, page, look)
+    finally:
+        if marks is not None:
+            await _erase(page)
+    outline = await _words(page, "outline", MAX_OUTLINE, "accessibility", cut) if look.accessibility else None
+    text = await _words(page, "text", MAX_TEXT, "text", cut) if look.text else None
+    unchanged = shot is not None and shot.sha256 == context.last_shot
+    if shot is not None:
+        context.last_shot = shot.sha256
+    surprises = context.surprises
+    page.title = rest.page.title
+    dialogs = surprises.take_dialogs()
+    downloads = surprises.take_downloads()
+    cut |= surprises.truncated
+    surprises.truncated.clear()
+    return t.Observation(
+        screenshot=shot,
+        unchanged=unchanged,
+        url=page.url[:8192],
+        title=rest.page.title,
+        status=page.status,
+        scroll=t.ScrollPosition(x=rest.page.x, y=rest.page.y, width=rest.page.width, height=rest.page.height),
+        tabs=tuple(
+            t.Tab(id=tab.number, url=tab.url[:2000], title=tab.title[:500], active=tab is page)
+            for tab in context.tabs.values()
+        ),
+        dialogs=dialogs,
+        downloads=downloads,
+        navigation_error=explain(page, egress),
+        action_error=action_error,
+        notes=surprises.take_notes(),
+        settled=t.Settled(ms=round(rest.seconds * 1000, 1), capped=tuple(dict.fromkeys(rest.capped))),
+        marks=marks,
+        accessibility=outline,
+        text=text,
+        truncated=tuple(sorted(cut)),
+    )
+
+
+async def _settle_active(context: Context, limits: SettleLimits, typing: bool) -> Rest:
+    """Settle whichever tab is active in the end: a click may have opened another, or closed this one."""
+    started = time.monotonic()
+    for _ in range(3):
+        page = context.active
+        try:
+            rest = await settle(page, limits, typing=typing)
+        except ScriptFailed:
+            # Our script could not run in this document (a bare XML or image document, say): show it as it is.
+            rest = Rest(time.monotonic() - started, [], Particulars(title=page.title))
+        except BrowserError:
+            if page.closed and context.alive:
+                continue
+            raise
+        if page is context.active:
+            break
+    context.origins.update(_origin(page.url))
+    return rest
+
+
+def _origin(url: str) -> set[str]:
+    parts = urlsplit(url)
+    return {f"{parts.scheme}://{parts.netloc}"} if parts.scheme in ("http", "https") else set()
+
+
+async def _shoot(context: Context, page: Page, look: t.Look) -> t.Screenshot | None:
+    if look.image == "none":
+        return None
+    # optimizeForSpeed picks the quick PNG compressor; JPEG does not heed it.
+    params: dict[str, object] = {"format": look.image, "optimizeForSpeed": True}
+    if look.image == "jpeg":
+        params["quality"] = look.quality
+    shot = await page.channel.call("Page.captureScreenshot", params, _Shot, within=SHOT_SECONDS)
+    return t.Screenshot.model_construct(
+        format=look.image,
+        width=context.emulation.width,
+        height=context.emulation.height,
+        sha256=hashlib.sha256(shot.data).hexdigest(),
+        data=shot.data,
+    )
+
+
+def explain(page: Page, egress: Egress) -> str | None:
+    """A failed navigation in words. Chromium sees only that its proxy refused; the egress knows why."""
+    error = page.navigation_error
+    if error is None:
+        return None
+    parts = urlsplit(page.url)
+    if "SOCKS" in error or "PROXY" in error or "TUNNEL" in error:
+        port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
+        failure = egress.why(parts.hostname or "", port)
+        if failure is not None:
+            return failure.text
+    return error
+
+
+# Set-of-Marks and words
+
+
+async def _mark(context: Context, page: Page, cut: set[Cut]) -> tuple[t.Mark, ...]:
+    """Number what can be acted on, main document first, then the cross-site frames, and draw the numbers."""
+    context.mark_frames = []
+    listed: list[_Mark] = []
+    view: dict[str, float] = {}
+    frames: list[Frame] = [page.frame, *page.children.values()]
+    for frame in frames:
+        first = len(listed) + 1
+        dx = dy = 0.0
+        if frame is not page.frame:
+            try:
+                dx, dy = await frame_offset(page, frame.id)
+            except BrowserError:
+                continue  # a frame that is not laid out shows nothing
+            view = {
+                "left": max(0.0, -dx),
+                "top": max(0.0, -dy),
+                "right": context.emulation.width - dx,
+                "bottom": context.emulation.height - dy,
+            }
+            if view["right"] <= 0 or view["bottom"] <= 0:
+                continue
+        request = msgspec.json.encode({"most": MAX_MARKS - len(listed), "ms": MARK_MS, "first": first, "view": view})
+        try:
+            found = await frame.run(f"webgym.collectMarks({request.decode()})", _Marks, within=SCRIPT_SECONDS)
+        except BrowserError:
+            if frame is page.frame:
+                raise
+            continue
+        if found.truncated:
+            cut.add("marks")
+        if found.marks:
+            context.mark_frames.append((frame, first))
+        for mark in found.marks:
+            mark.box.x += dx
+            mark.box.y += dy
+        listed += found.marks
+    await page.frame.run(f"webgym.draw({msgspec.json.encode(listed).decode()})", type(None), within=SCRIPT_SECONDS)
+    return tuple(
+        t.Mark(
+            id=mark.id,
+            role=mark.role,
+            name=mark.name,
+            box=t.Box(x=mark.box.x, y=mark.box.y, width=mark.box.width, height=mark.box.height),
+        )
+        for mark in listed
+    )
+
+
+async def _erase(page: Page) -> None:
+    await page.frame.run("webgym.erase()", type(None), within=SCRIPT_SECONDS)
+
+
+async def _words(page: Page, what: str, most: int, flag: Cut, cut: set[Cut]) -> str:
+    found = await page.frame.run(f"webgym.{what}({{most: {most}, ms: 500}})", _Words, within=SCRIPT_SECONDS)
+    if found.truncated:
+        cut.add(flag)
+    return found.text

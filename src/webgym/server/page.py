@@ -1,0 +1,325 @@
+"""One tab: what it is loading, what it waits for, and our script inside it.
+
+The page's own world is never touched: our script runs in an isolated world that the page can neither see nor alter, made
+anew for each document. State follows events; whoever waits names a condition and a deadline (`until`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from importlib import resources
+from typing import Any, TypeVar
+
+import msgspec
+
+from webgym.errors import BrowserError
+from webgym.server.cdp import Channel, ProtocolError
+
+T = TypeVar("T")
+
+WORLD = "webgym"
+SCRIPT = resources.files("webgym.server").joinpath("page.js").read_text()
+# Requests that a person does not wait for: they stay open, or nothing on the page shows them.
+BACKGROUND = frozenset({"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Manifest", "CSPViolationReport", "Other"})
+
+
+class _Frame(msgspec.Struct):
+    id: str
+    url: str
+    loaderId: str = ""
+    parentId: str | None = None
+    unreachableUrl: str | None = None
+    urlFragment: str = ""
+
+
+class _FrameNavigated(msgspec.Struct):
+    frame: _Frame
+
+
+class _NavigatedWithin(msgspec.Struct):
+    frameId: str
+    url: str
+
+
+class _FrameEvent(msgspec.Struct):
+    frameId: str
+
+
+class _StartedNavigating(msgspec.Struct):
+    frameId: str
+    url: str
+    loaderId: str
+    navigationType: str = ""
+
+
+class _RequestSent(msgspec.Struct):
+    requestId: str
+    type: str = ""
+
+
+class _Response(msgspec.Struct):
+    status: int
+
+
+class _ResponseReceived(msgspec.Struct):
+    requestId: str
+    response: _Response
+    type: str = ""
+
+
+class _Finished(msgspec.Struct):
+    requestId: str
+
+
+class _Failed(msgspec.Struct):
+    requestId: str
+    errorText: str = ""
+    type: str = ""
+
+
+class _Nothing(msgspec.Struct):
+    pass
+
+
+class _World(msgspec.Struct):
+    executionContextId: int
+
+
+class _Remote(msgspec.Struct):
+    value: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Exception(msgspec.Struct):
+    text: str = ""
+    exception: dict[str, Any] | None = None
+
+
+class _Evaluated(msgspec.Struct):
+    result: _Remote
+    exceptionDetails: _Exception | None = None
+
+
+class ScriptFailed(BrowserError):
+    """Our own script threw inside a page."""
+
+
+class Frame:
+    """A document we can run our script in: the main frame's, or that of a cross-site frame in its own process."""
+
+    def __init__(self, channel: Channel, frame_id: str) -> None:
+        self.channel = channel
+        self.id = frame_id
+        self._context: int | None = None
+
+    def forget_document(self) -> None:
+        self._context = None
+
+    async def run(self, expression: str, kind: type[T], *, within: float) -> T:
+        """Evaluate in our world of the current document; once more if the document was replaced meanwhile."""
+        ends = time.monotonic() + within
+        for attempt in (1, 2, 3):
+            left = max(0.05, ends - time.monotonic())
+            try:
+                if self._context is None:
+                    await self._enter(left)
+                return await self._evaluate(expression, kind, left)
+            except ProtocolError:
+                self._context = None
+                if attempt == 3:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def stop_scripts(self) -> None:
+        """Break an endless script; the document stays."""
+        with contextlib.suppress(BrowserError):
+            await self.channel.call("Runtime.terminateExecution", within=1.0)
+
+    async def _enter(self, within: float) -> None:
+        world = await self.channel.call(
+            "Page.createIsolatedWorld", {"frameId": self.id, "worldName": WORLD}, _World, within=within
+        )
+        self._context = world.executionContextId
+        await self._evaluate(SCRIPT, type(None), within)
+
+    async def _evaluate(self, expression: str, kind: type[T], within: float) -> T:
+        answer = await self.channel.call(
+            "Runtime.evaluate",
+            {"expression": expression, "contextId": self._context, "awaitPromise": True, "returnByValue": True},
+            _Evaluated,
+            within=within,
+        )
+        if answer.exceptionDetails is not None:
+            detail = (answer.exceptionDetails.exception or {}).get("description", answer.exceptionDetails.text)
+            raise ScriptFailed(f"the page script failed: {detail}")
+        return msgspec.json.decode(answer.result.value, type=kind)
+
+
+class Page:
+    """A tab of a session. `number` is what clients call it; it is never reused within a session."""
+
+    def __init__(self, channel: Channel, target_id: str, number: int) -> None:
+        self.channel = channel
+        self.target_id = target_id
+        self.number = number
+        self.frame = Frame(channel, target_id)  # a page target's main frame carries the target's id
+        self.children: dict[str, Frame] = {}  # cross-site frames, by their channel
+        self.url = "about:blank"
+        self.title = ""
+        self.status: int | None = None
+        self.navigation_error: str | None = None
+        self.navigating = False
+        self.loaded = True
+        self.crashed = False
+        self.closed = False
+        self._pending_loader = ""
+        self._document_request = ""
+        self._status_of: tuple[str, int] | None = None
+        self._failure_of: tuple[str, str] | None = None
+        self._requests: dict[str, float] = {}
+        self._changed: asyncio.Future[None] | None = None
+        self._frame_ids = {target_id}
+        self._listen(channel)
+
+    # conditions
+
+    @property
+    def alive(self) -> bool:
+        return not (self.crashed or self.closed)
+
+    def requests_in_flight(self, *, younger_than: float) -> int:
+        """Requests a person would wait for; what has been open longer than that is a stream."""
+        oldest = time.monotonic() - younger_than
+        return sum(1 for started in self._requests.values() if started > oldest)
+
+    async def until(self, condition: Callable[[], bool], within: float) -> bool:
+        """Wait for a condition on this page's state; False if the time ran out or the page ended first."""
+        ends = time.monotonic() + within
+        while not condition():
+            left = ends - time.monotonic()
+            if left <= 0 or not self.alive:
+                return condition()
+            if self._changed is None or self._changed.done():
+                self._changed = asyncio.get_running_loop().create_future()
+            await asyncio.wait((self._changed,), timeout=left)
+        return True
+
+    def wake(self) -> None:
+        if self._changed is not None and not self._changed.done():
+            self._changed.set_result(None)
+
+    def owns_frame(self, frame_id: str) -> bool:
+        return frame_id in self._frame_ids or any(frame.id == frame_id for frame in self.children.values())
+
+    def begin_navigation(self) -> None:
+        """A navigation was asked for; `navigating` holds until Chromium commits it, fails it or drops it."""
+        self.navigating = True
+        self.navigation_error = None
+
+    def end_navigation(self, error: str | None) -> None:
+        self.navigating = False
+        if error is not None:
+            self.navigation_error = error
+        self.wake()
+
+    def crash(self) -> None:
+        self.crashed = True
+        self.channel.connection.drop_channel(self.channel.id)
+        self.wake()
+
+    def close(self) -> None:
+        self.closed = True
+        self.channel.connection.drop_channel(self.channel.id)
+        self.wake()
+
+    # events
+
+    def _listen(self, channel: Channel) -> None:
+        channel.on("Page.frameAttached", _FrameEvent, lambda event: self._frame_ids.add(event.frameId))
+        channel.on("Page.frameDetached", _FrameEvent, lambda event: self._frame_ids.discard(event.frameId))
+        channel.on("Page.frameStartedNavigating", _StartedNavigating, self._on_started)
+        channel.on("Page.frameNavigated", _FrameNavigated, self._on_navigated)
+        channel.on("Page.navigatedWithinDocument", _NavigatedWithin, self._on_within)
+        channel.on("Page.frameStoppedLoading", _FrameEvent, self._on_stopped)
+        channel.on("Page.loadEventFired", _Nothing, self._on_load)
+        self.listen_network(channel)
+
+    def listen_network(self, channel: Channel) -> None:
+        """Count requests, those of cross-site frames too."""
+        channel.on("Network.requestWillBeSent", _RequestSent, self._on_request)
+        channel.on("Network.responseReceived", _ResponseReceived, self._on_response)
+        channel.on("Network.loadingFinished", _Finished, self._on_finished)
+        channel.on("Network.loadingFailed", _Failed, self._on_failed)
+
+    def _on_started(self, event: _StartedNavigating) -> None:
+        if event.frameId != self.frame.id or "same" in event.navigationType.lower():
+            return
+        self._pending_loader = event.loaderId
+        self.begin_navigation()
+        self.wake()
+
+    def _on_navigated(self, event: _FrameNavigated) -> None:
+        frame = event.frame
+        if frame.parentId is not None or frame.id != self.frame.id:
+            return
+        self.frame.forget_document()
+        self.url = frame.unreachableUrl or frame.url + frame.urlFragment
+        self.loaded = False
+        self.status = None
+        if self._status_of is not None and self._status_of[0] == frame.loaderId:
+            self.status = self._status_of[1]
+        self._document_request = frame.loaderId
+        self._requests = {key: value for key, value in self._requests.items() if key == frame.loaderId}
+        error = None
+        if frame.unreachableUrl is not None:
+            error = self._failure_of[1] if self._failure_of is not None else "net::ERR_FAILED"
+        else:
+            self.navigation_error = None
+        self.end_navigation(error)
+
+    def _on_within(self, event: _NavigatedWithin) -> None:
+        if event.frameId == self.frame.id:
+            self.url = event.url
+            self.wake()
+
+    def _on_stopped(self, event: _FrameEvent) -> None:
+        if event.frameId == self.frame.id:
+            # Nothing more is coming: committed and loaded, or dropped (a download, a 204, window.stop()).
+            self.loaded = True
+            if self.navigating:
+                dropped = self._failure_of if self._failure_of and self._failure_of[0] == self._pending_loader else None
+                self.end_navigation(dropped[1] if dropped else None)
+            self.wake()
+
+    def _on_load(self, _: _Nothing) -> None:
+        self.loaded = True
+        self.wake()
+
+    def _on_request(self, event: _RequestSent) -> None:
+        if event.type not in BACKGROUND:
+            self._requests[event.requestId] = time.monotonic()
+
+    def _on_response(self, event: _ResponseReceived) -> None:
+        if event.type == "Document":
+            self._status_of = (event.requestId, event.response.status)
+            if event.requestId == self._document_request:
+                self.status = event.response.status
+
+    def _on_finished(self, event: _Finished) -> None:
+        self._done_with(event.requestId)
+
+    def _on_failed(self, event: _Failed) -> None:
+        if event.type == "Document":
+            self._failure_of = (event.requestId, event.errorText)
+        self._done_with(event.requestId)
+
+    def _done_with(self, request_id: str) -> None:
+        if self._requests.pop(request_id, None) is not None and not self._requests:
+            self.wake()
+
+    # commands
+
+    def stop_loading(self) -> None:
+        self.channel.post("Page.stopLoading")

@@ -1,0 +1,219 @@
+"""One Chromium process group: started, watched, killed whole.
+
+Invariants: the group is dead when `close` returns; `exited` is set within moments of the browser's death, whoever caused
+it; the last lines it wrote to stderr are kept for the error message, and only those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import msgspec
+import psutil
+
+from webgym.errors import BrowserError, ConfigError, blame
+from webgym.server.cdp import Connection
+from webgym.server.chromium import Chromium
+from webgym.server.folders import GROUP, end_group
+
+log = logging.getLogger(__name__)
+
+LAUNCH_SECONDS = 20.0
+STDERR_TAIL = 8 * 1024
+SMALL_SHM = 256 * 1024 * 1024
+
+# What every browser gets. No outside request, no dialog, no background work, the same colours everywhere.
+SWITCHES = (
+    "--remote-debugging-pipe",
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-field-trial-config",
+    "--disable-gpu",
+    "--disable-hang-monitor",
+    "--disable-prompt-on-repost",
+    "--disable-search-engine-choice-screen",
+    "--disable-smooth-scrolling",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+    "--metrics-recording-only",
+    "--mute-audio",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--no-service-autorun",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    # A session in a shared browser is never the focused window, but its clock must run as if it were.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-features=AcceptCHFrame,DestroyProfileOnBrowserClose,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding,Translate",
+)
+# Trades isolation between the sites of one session (never between sessions) and speed for memory.
+LOW_MEMORY = (
+    "--disable-site-isolation-trials",
+    "--enable-low-end-device-mode",
+    "--in-process-gpu",
+    "--js-flags=--optimize-for-size --lite-mode",
+)
+
+
+class _Version(msgspec.Struct):
+    product: str
+    userAgent: str
+
+
+@dataclass
+class ChromiumProcess:
+    """A running browser and the connection to it."""
+
+    pid: int
+    folder: Path
+    connection: Connection
+    product: str = ""
+    user_agent: str = ""
+    exited: asyncio.Event = field(default_factory=asyncio.Event)
+    _stderr: bytes = b""
+
+    @classmethod
+    async def start(cls, chromium: Chromium, folder: Path, *, sandbox: bool, switches: Sequence[str]) -> Self:
+        if sandbox and os.geteuid() == 0:
+            raise ConfigError(
+                "Chromium's sandbox does not run as root: use an ordinary user, or turn it off knowingly with "
+                "--no-sandbox (or WEBGYM_NO_SANDBOX=1)"
+            )
+        arguments = [str(chromium.path), *SWITCHES, *switches, f"--user-data-dir={folder / 'profile'}"]
+        if chromium.kind != "headless-shell":
+            arguments.append("--headless=new")
+        if not sandbox:
+            arguments.append("--no-sandbox")
+        if _shared_memory_is_small():
+            arguments.append("--disable-dev-shm-usage")
+        loop = asyncio.get_running_loop()
+        ours, theirs = socket.socketpair()
+        errors_read, errors_write = os.pipe()
+        pid = _spawn(arguments, theirs, errors_write)
+        theirs.close()
+        os.close(errors_write)
+        (folder / GROUP).write_text(str(pid))
+        ours.setblocking(False)
+        _, connection = await loop.create_connection(Connection, sock=ours)
+        self = cls(pid=pid, folder=folder, connection=connection)
+        await loop.connect_read_pipe(lambda: _Tail(self), os.fdopen(errors_read, "rb", buffering=0))
+        threading.Thread(target=_reap, args=(pid, loop, self.exited), name=f"reap-{pid}", daemon=True).start()
+        try:
+            async with blame(BrowserError, "starting Chromium", within=LAUNCH_SECONDS):
+                version = await connection.root.call("Browser.getVersion", None, _Version, within=LAUNCH_SECONDS)
+        except BaseException as e:
+            await asyncio.shield(self.close())
+            if isinstance(e, BrowserError):
+                raise BrowserError(f"{e}\n{chromium.path} wrote: {self.last_words or 'nothing'}") from e
+            raise
+        self.product = version.product
+        self.user_agent = version.userAgent
+        return self
+
+    @property
+    def last_words(self) -> str:
+        return self._stderr.decode(errors="replace").strip()
+
+    def hear(self, data: bytes) -> None:
+        self._stderr = (self._stderr + data)[-STDERR_TAIL:]
+
+    async def close(self, *, within: float = 10.0) -> None:
+        """Kill the group, wait for it to be reaped, and delete its folder."""
+        self.connection.close()
+        end_group(self.pid)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self.exited.wait()
+        # Deleting a profile is many small file operations: not on the loop that serves steps.
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def resident_bytes(self) -> int:
+        """Memory of the whole group, shared pages counted once per process: an upper bound that is cheap to read."""
+        total = 0
+        for process in self.members():
+            with contextlib.suppress(psutil.Error):
+                memory = process.memory_info()
+                total += memory.rss - getattr(memory, "shared", 0)
+        return total
+
+    def members(self) -> list[psutil.Process]:
+        try:
+            root = psutil.Process(self.pid)
+            return [root, *root.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+
+class _Tail(asyncio.Protocol):
+    def __init__(self, process: ChromiumProcess) -> None:
+        self.process = process
+
+    def data_received(self, data: bytes) -> None:
+        self.process.hear(data)
+
+
+def _spawn(arguments: list[str], channel: socket.socket, stderr: int) -> int:
+    # The child's descriptors 3 and 4 must not be overwritten before they are copied, hence the high duplicates.
+    high = fcntl.fcntl(channel.fileno(), fcntl.F_DUPFD_CLOEXEC, 64)
+    errors = fcntl.fcntl(stderr, fcntl.F_DUPFD_CLOEXEC, 64)
+    try:
+        return os.posix_spawn(
+            arguments[0],
+            arguments,
+            _environment(),
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_DUP2, errors, 2),
+                (os.POSIX_SPAWN_DUP2, high, 3),
+                (os.POSIX_SPAWN_DUP2, high, 4),
+            ],
+            setpgroup=0,
+        )
+    except OSError as e:
+        raise BrowserError(f"starting {arguments[0]}: {e}") from e
+    finally:
+        os.close(high)
+        os.close(errors)
+
+
+def _environment() -> dict[str, str]:
+    """What Chromium needs of our environment: no key or token of ours reaches a browser."""
+    kept = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "FONTCONFIG_FILE",
+            "FONTCONFIG_PATH", "LD_LIBRARY_PATH")  # fmt: skip
+    return {name: os.environ[name] for name in kept if name in os.environ}
+
+
+def _reap(pid: int, loop: asyncio.AbstractEventLoop, exited: asyncio.Event) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    # The leader is gone; nobody else of its group may stay.
+    end_group(pid)
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        loop.call_soon_threadsafe(exited.set)
+
+
+def _shared_memory_is_small() -> bool:
+    try:
+        found = os.statvfs("/dev/shm")  # noqa: S108 - only measured
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < SMALL_SHM

@@ -1,0 +1,183 @@
+"""The wire API, version 1: what crosses between client, master and worker. Unknown fields are refused (422).
+
+    POST   /v1/sessions                 NewSession  → SessionStarted    a leased browser and its first observation
+    POST   /v1/sessions/{id}/step       StepRequest → StepResult        one action, then the page at rest
+    POST   /v1/sessions/{id}/observe    Look        → Observation       look without acting
+    POST   /v1/sessions/{id}/renew      Renew       → Lease             keep the lease
+    GET    /v1/sessions/{id}/storage                → StorageState      cookies and local storage, to start from later
+    PUT    /v1/sessions/{id}/files/{name}  bytes    → StoredFile        a file for `upload`
+    GET    /v1/sessions/{id}/files/{name}           → bytes             a file the session downloaded
+    DELETE /v1/sessions/{id}                        → 204               release: the browser context is disposed
+    GET    /v1/fleet                                → Fleet             workers, capacity, load
+    GET    /v1/health                               → Health            no key needed
+    GET    /metrics                                 → Prometheus text
+    POST   /v1/workers                  Heartbeat   → HeartbeatTaken    a worker tells the master that it lives
+
+Every call but `health` carries the API key (`Authorization: Bearer …` or `X-API-Key: …`); every call on a session carries
+its lease (`Lease: …`). Bodies are JSON, with images in base64, or MessagePack (`Content-Type` / `Accept:
+application/msgpack`) with images as bytes. A refusal is an `ErrorBody` whose `code` is one of `webgym.errors`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, StringConstraints
+
+from webgym.types import Action, Look, Observation, Url, Wire
+
+SESSIONS = "/v1/sessions"
+FLEET = "/v1/fleet"
+HEALTH = "/v1/health"
+WORKERS = "/v1/workers"
+METRICS = "/metrics"
+LEASE_HEADER = "Lease"
+MSGPACK = "application/msgpack"
+
+Token = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")]
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")]
+HeaderValue = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]{0,4096}$")]
+
+
+class Viewport(Wire):
+    width: Annotated[int, Field(ge=64, le=4096)] = 1280
+    height: Annotated[int, Field(ge=64, le=4096)] = 768
+
+
+class Cookie(Wire):
+    """As Playwright's storage state spells it."""
+
+    name: str
+    value: str
+    domain: str
+    path: str = "/"
+    expires: float = -1
+    httpOnly: bool = False
+    secure: bool = False
+    sameSite: Literal["Strict", "Lax", "None"] = "Lax"
+
+
+class StorageItem(Wire):
+    name: str
+    value: str
+
+
+class OriginStorage(Wire):
+    origin: str
+    localStorage: tuple[StorageItem, ...] = ()
+
+
+class StorageState(Wire):
+    """Cookies and local storage, in Playwright's format: files saved by either work with the other."""
+
+    cookies: tuple[Cookie, ...] = ()
+    origins: tuple[OriginStorage, ...] = ()
+
+
+class NewSession(Wire):
+    """What a session should be like. All of it is optional."""
+
+    url: Url | None = Field(None, description="Where to start; a blank page otherwise.")
+    viewport: Viewport = Viewport()
+    locale: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$")] | None = None
+    time_zone: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+/-]{1,64}$")] | None = None
+    user_agent: HeaderValue | None = None
+    headers: dict[HeaderName, HeaderValue] = Field({}, max_length=64, description="Sent with every request of every page.")
+    proxy: SecretStr | None = Field(None, description="http://user:password@host:port or socks5://…, for this session only.")
+    storage_state: StorageState | None = None
+    ttl: Annotated[float, Field(gt=0, le=3600)] = Field(60.0, description="Seconds the lease lasts after each call.")
+    lifetime: Annotated[float, Field(gt=0, le=86400)] = Field(7200.0, description="Seconds after which it ends regardless.")
+    wait: Annotated[float, Field(ge=0, le=300)] = Field(0.0, description="Seconds to queue for a free session.")
+    key: Token | None = Field(None, description="Idempotency key: the same key gets the same session.")
+    look: Look = Look()
+
+
+class Lease(Wire):
+    token: str = Field(repr=False)
+    ttl: float
+    remaining: float
+
+
+class SessionStarted(Wire):
+    id: str
+    lease: Lease
+    url: str = Field(description="Base address for all further calls on this session.")
+    observation: Observation
+
+
+class StepRequest(Wire):
+    """One action. `key` makes it repeatable (the stored result comes back, nothing is done twice); `seq` makes it ordered:
+    1 for the first step, then one more each time; anything else is a 409."""
+
+    action: Action
+    look: Look = Look()
+    key: Token | None = None
+    seq: Annotated[int, Field(ge=1)] | None = None
+
+
+class StepResult(Wire):
+    seq: int
+    observation: Observation
+    repeated: bool = Field(False, description="This is the stored result of an earlier call with the same key.")
+
+
+class Renew(Wire):
+    ttl: Annotated[float, Field(gt=0, le=3600)] | None = None
+
+
+class StoredFile(Wire):
+    name: str
+    size: int
+
+
+class ErrorDetail(Wire):
+    code: str
+    message: str
+    retry_after: float | None = None
+
+
+class ErrorBody(Wire):
+    error: ErrorDetail
+
+
+class WorkerStatus(Wire):
+    """What a worker says of itself, and all the master knows of it."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^w-[0-9a-f]{12}$")]
+    url: Annotated[str, StringConstraints(pattern=r"^http://[A-Za-z0-9.:\[\]_-]{1,255}$")]
+    capacity: Annotated[int, Field(ge=0)]
+    sessions: tuple[str, ...]
+    browsers: int
+    draining: bool = False
+    version: str
+
+
+class Heartbeat(Wire):
+    worker: WorkerStatus
+
+
+class HeartbeatTaken(Wire):
+    period: float
+
+
+class FleetWorker(Wire):
+    id: str
+    url: str
+    capacity: int
+    available: int
+    sessions: int
+    healthy: bool
+    draining: bool
+    last_seen: float = Field(description="Seconds since its last heartbeat.")
+
+
+class Fleet(Wire):
+    capacity: int
+    available: int
+    queued: int
+    workers: tuple[FleetWorker, ...]
+
+
+class Health(Wire):
+    status: Literal["ok", "starting", "draining", "no_capacity"]
+    version: str

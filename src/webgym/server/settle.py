@@ -1,0 +1,108 @@
+"""Waiting until the page is what a person would look at: by events, never by sleeping a fixed time.
+
+The order is: navigation committed → load → nothing changing (DOM, transitions, images, fonts) → network nearly idle, and
+then nothing changing again, because what the network brought is drawn after it came. Each wait has a cap, so that no page
+can hold a step; which cap was met is part of the observation. Pages that never rest (an endless animation, polling, a
+stream) cost one cap and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Literal
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from webgym.server.page import Page
+
+Cap = Literal["commit", "load", "quiet", "network"]
+
+
+class SettleLimits(BaseModel):
+    """Seconds. The quiet times are how long nothing may change before a page counts as at rest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    commit: float = Field(20.0, gt=0, description="for the server's first bytes")
+    load: float = Field(10.0, gt=0, description="for the load event after that")
+    quiet: float = Field(2.0, gt=0, description="for the page to stop changing")
+    network: float = Field(2.0, gt=0, description="for requests in flight; older ones count as streams")
+    still: float = Field(0.1, gt=0, description="quiet time")
+    still_typing: float = Field(0.3, gt=0, description="quiet time after typing: suggestions come after a pause")
+    grace: float = Field(1.0, gt=0, description="over its own cap before our script in the page counts as hung")
+
+
+class Particulars(msgspec.Struct):
+    """What the page says of itself once it is at rest."""
+
+    title: str = ""
+    x: float = 0
+    y: float = 0
+    width: float = 0
+    height: float = 0
+
+
+class _Rested(msgspec.Struct):
+    capped: bool
+    page: Particulars
+
+
+class Rest(msgspec.Struct):
+    seconds: float
+    capped: list[Cap]
+    page: Particulars
+
+
+async def settle(page: Page, limits: SettleLimits, *, typing: bool = False) -> Rest:
+    """Wait for rest. Raises BrowserError if the page's script does not answer: the page hangs."""
+    started = time.monotonic()
+    capped: list[Cap] = []
+    if page.navigating:
+        await _commit(page, limits, capped)
+    await _loaded(page, limits, capped)
+    still = limits.still_typing if typing else limits.still
+    quiet_ends = time.monotonic() + limits.quiet
+    network_ends = time.monotonic() + limits.network
+    while True:
+        rested = await _rest(page, still, max(quiet_ends - time.monotonic(), 0.02), limits.grace)
+        if page.navigating:
+            # The quiet was the pause before a navigation (a script's redirect, a form): start over, once per page.
+            await _commit(page, limits, capped)
+            await _loaded(page, limits, capped)
+            if time.monotonic() < quiet_ends + limits.network:
+                continue
+        if rested.capped:
+            capped.append("quiet")
+            break
+        waiting = page.requests_in_flight(younger_than=limits.network)
+        if not waiting:
+            break
+        left = network_ends - time.monotonic()
+        if left <= 0 or not await page.until(lambda: not page.requests_in_flight(younger_than=limits.network), left):
+            capped.append("network")
+            break
+        still = limits.still
+    return Rest(time.monotonic() - started, capped, rested.page)
+
+
+async def _commit(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
+    if not await page.until(lambda: not page.navigating, limits.commit):
+        capped.append("commit")
+        page.stop_loading()
+        page.end_navigation(f"net::ERR_TIMED_OUT: no answer in {limits.commit:g} s")
+
+
+async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
+    if not await page.until(lambda: page.loaded or page.navigating, limits.load):
+        capped.append("load")
+
+
+async def _rest(page: Page, still: float, cap: float, grace: float) -> _Rested:
+    expression = (
+        f"webgym.rest({{quiet: {still * 1000:.0f}, cap: {cap * 1000:.0f}}})"
+        ".then((r) => ({capped: r.capped, page: webgym.particulars()}))"
+    )
+    async with asyncio.timeout(cap + grace + 5):
+        return await page.frame.run(expression, _Rested, within=cap + grace)

@@ -1,0 +1,276 @@
+"""A browser session's inside: one BrowserContext, its tabs, its folder, its surprises.
+
+A context shares nothing with its neighbours: cookies, storage, cache, service workers and renderer processes are its own,
+and it is disposed when its session ends, never used again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from webgym.errors import BrowserError, BrowserGone
+from webgym.server.cdp import Connection
+from webgym.server.page import Frame, Page
+from webgym.server.surprises import Surprises
+
+MAX_TABS = 10
+MAX_FRAMES = 50
+OPEN_SECONDS = 15.0
+
+
+class TargetInfo(msgspec.Struct):
+    targetId: str
+    type: str
+    title: str = ""
+    url: str = ""
+    openerId: str | None = None
+    browserContextId: str | None = None
+    subtype: str | None = None
+
+
+class Attached(msgspec.Struct):
+    sessionId: str
+    targetInfo: TargetInfo
+    waitingForDebugger: bool = False
+
+
+class Detached(msgspec.Struct):
+    sessionId: str
+
+
+class _Created(msgspec.Struct):
+    targetId: str
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """How the browser presents itself to pages. Applied to every tab before its first byte is fetched."""
+
+    width: int = 1280
+    height: int = 768
+    locale: str | None = None
+    time_zone: str | None = None
+    user_agent: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def commands(self, default_user_agent: str) -> list[tuple[str, dict[str, Any]]]:
+        listed: list[tuple[str, dict[str, Any]]] = [
+            (
+                "Emulation.setDeviceMetricsOverride",
+                {"width": self.width, "height": self.height, "deviceScaleFactor": 1, "mobile": False},
+            )
+        ]
+        if self.locale:
+            listed.append(("Emulation.setLocaleOverride", {"locale": self.locale.replace("-", "_")}))
+        if self.time_zone:
+            listed.append(("Emulation.setTimezoneOverride", {"timezoneId": self.time_zone}))
+        if self.user_agent or self.locale:
+            override = {"userAgent": self.user_agent or default_user_agent}
+            if self.locale:
+                override["acceptLanguage"] = self.locale
+            listed.append(("Emulation.setUserAgentOverride", override))
+        if self.headers:
+            listed.append(("Network.setExtraHTTPHeaders", {"headers": dict(self.headers)}))
+        return listed
+
+
+class Context:
+    """The tabs of one session. Exactly one of them is active: it is what actions act on and observations show."""
+
+    def __init__(self, connection: Connection, context_id: str, folder: Path, *, user_agent: str, max_download: int) -> None:
+        self.connection = connection
+        self.id = context_id
+        self.folder = folder
+        self.emulation = Emulation()
+        self.surprises = Surprises(connection.root, context_id, folder, max_download)
+        self.tabs: dict[int, Page] = {}
+        self.origins: set[str] = set()
+        self.last_shot = ""  # content hash of the last screenshot
+        self.mark_frames: list[tuple[Frame, int]] = []  # who owns which element ids: (frame, first id)
+        self.ended = asyncio.Event()
+        self.created = time.monotonic()
+        self._user_agent = user_agent
+        self._active: Page | None = None
+        self._next_number = 1
+        self._arrivals: dict[str, asyncio.Future[Page]] = {}
+        self._by_target: dict[str, Page] = {}
+
+    @property
+    def active(self) -> Page:
+        if self._active is None or not self._active.alive:
+            raise BrowserGone("the browser under this session is gone")
+        return self._active
+
+    @property
+    def alive(self) -> bool:
+        return self._active is not None and self._active.alive and not self.connection.closed.is_set()
+
+    # tabs
+
+    async def open_tab(self, *, within: float = OPEN_SECONDS) -> Page:
+        """A new, empty, active tab."""
+        created = await self.connection.root.call(
+            "Target.createTarget",
+            {
+                "url": "about:blank",
+                "browserContextId": self.id,
+                "width": self.emulation.width,
+                "height": self.emulation.height,
+            },
+            _Created,
+            within=within,
+        )
+        page = self._by_target.get(created.targetId)
+        if page is None:
+            arrival = self._arrivals.setdefault(created.targetId, asyncio.get_running_loop().create_future())
+            try:
+                async with asyncio.timeout(within):
+                    page = await arrival
+            except TimeoutError as e:
+                raise BrowserError(f"a new tab did not appear in {within:g} s") from e
+            finally:
+                self._arrivals.pop(created.targetId, None)
+        return page
+
+    def activate(self, page: Page) -> None:
+        self._active = page
+        page.channel.post("Page.bringToFront")
+
+    async def close_tab(self, page: Page) -> None:
+        """Close a tab; the last one is replaced by an empty one, because a session always shows something."""
+        others = [other for other in self.tabs.values() if other is not page]
+        if not others:
+            await self.open_tab()
+        elif page is self._active:
+            self.activate(others[-1])
+        await self.connection.root.call("Target.closeTarget", {"targetId": page.target_id}, within=5.0)
+
+    def attached(self, event: Attached) -> None:
+        """A tab of this context exists: ours or one that a page opened. It is paused until it is configured."""
+        info = event.targetInfo
+        channel = self.connection.channel(event.sessionId)
+        if len(self.tabs) >= MAX_TABS:
+            self.surprises.note(f"a page wanted more than {MAX_TABS} tabs; further ones were refused")
+            channel.post("Runtime.runIfWaitingForDebugger")
+            self.connection.root.post("Target.closeTarget", {"targetId": info.targetId})
+            self.connection.drop_channel(event.sessionId)
+            return
+        page = Page(channel, info.targetId, self._next_number)
+        self._next_number += 1
+        page.url = info.url or "about:blank"
+        self.tabs[page.number] = page
+        self._by_target[info.targetId] = page
+        self.surprises.watch(channel)
+        channel.on("Target.attachedToTarget", Attached, lambda child: self._frame_attached(page, child))
+        channel.on("Target.detachedFromTarget", Detached, lambda child: self._frame_detached(page, child))
+        channel.post("Page.enable")
+        channel.post("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
+        self.configure(page)
+        channel.post("Emulation.setFocusEmulationEnabled", {"enabled": True})
+        channel.post("Page.setInterceptFileChooserDialog", {"enabled": True})
+        channel.post(
+            "Target.setAutoAttach",
+            {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "iframe"}]},
+        )
+        channel.post("Runtime.runIfWaitingForDebugger")
+        if info.openerId is not None and info.url not in ("", "about:blank"):
+            page.begin_navigation()
+        self.activate(page)
+        arrival = self._arrivals.get(info.targetId)
+        if arrival is not None and not arrival.done():
+            arrival.set_result(page)
+
+    def configure(self, page: Page) -> None:
+        for method, params in self.emulation.commands(self._user_agent):
+            page.channel.post(method, params)
+
+    def emulate(self, emulation: Emulation) -> None:
+        self.emulation = emulation
+        for page in self.tabs.values():
+            self.configure(page)
+
+    def info_changed(self, info: TargetInfo) -> None:
+        page = self._by_target.get(info.targetId)
+        if page is not None:
+            page.title = info.title
+
+    def owns_frame(self, frame_id: str) -> bool:
+        return any(page.owns_frame(frame_id) for page in self.tabs.values())
+
+    def detached(self, target_id: str) -> None:
+        page = self._by_target.pop(target_id, None)
+        if page is None:
+            return
+        self.tabs.pop(page.number, None)
+        page.close()
+        if page is self._active:
+            if self.tabs:
+                self.activate(list(self.tabs.values())[-1])
+            else:
+                self.ended.set()
+
+    def crashed(self, target_id: str) -> None:
+        page = self._by_target.get(target_id)
+        if page is not None:
+            page.crash()
+            self.end()
+
+    def end(self) -> None:
+        """The browser under this session is gone: nobody waits any longer."""
+        self.ended.set()
+        for page in self.tabs.values():
+            page.crash()
+
+    def _frame_attached(self, page: Page, event: Attached) -> None:
+        channel = self.connection.channel(event.sessionId)
+        if len(page.children) < MAX_FRAMES:
+            page.children[event.sessionId] = Frame(channel, event.targetInfo.targetId)
+            self.surprises.watch(channel)
+            page.listen_network(channel)
+            channel.on("Target.attachedToTarget", Attached, lambda child: self._frame_attached(page, child))
+            channel.on("Target.detachedFromTarget", Detached, lambda child: self._frame_detached(page, child))
+            channel.on("Page.frameNavigated", msgspec.Raw, lambda _: _forget_document(page, event.sessionId))
+            channel.post("Page.enable")
+            channel.post("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
+            for method, params in self.emulation.commands(self._user_agent)[1:]:
+                channel.post(method, params)
+            channel.post("Page.setInterceptFileChooserDialog", {"enabled": True})
+            channel.post(
+                "Target.setAutoAttach",
+                {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "iframe"}]},
+            )
+        channel.post("Runtime.runIfWaitingForDebugger")
+
+    def _frame_detached(self, page: Page, event: Detached) -> None:
+        page.children.pop(event.sessionId, None)
+        self.connection.drop_channel(event.sessionId)
+
+    async def dispose(self, *, within: float = 5.0) -> bool:
+        """Close every tab and forget everything. False if Chromium did not manage: then its process has to go."""
+        self.ended.set()
+        done = True
+        if not self.connection.closed.is_set():
+            try:
+                await self.connection.root.call("Target.disposeBrowserContext", {"browserContextId": self.id}, within=within)
+            except BrowserError:
+                done = self.connection.closed.is_set()
+        for page in list(self.tabs.values()):
+            page.close()
+        self.tabs.clear()
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        return done
+
+
+def _forget_document(page: Page, session_id: str) -> None:
+    frame = page.children.get(session_id)
+    if frame is not None:
+        frame.forget_document()

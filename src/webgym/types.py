@@ -1,0 +1,264 @@
+"""The words the stages share.
+
+Everything here crosses a process or a disk, so everything is a frozen pydantic model that refuses unknown fields.
+Coordinates are CSS pixels of the viewport; translating a model's own grid to pixels is the business of its dialect.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+
+class Wire(BaseModel):
+    """A frozen record with no room for surprises."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_bytes="base64", val_json_bytes="base64"
+    )
+
+
+# ── Actions ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+Pixel = Annotated[float, Field(ge=0, le=16384)]
+ElementId = Annotated[int, Field(ge=1, le=100_000, description="A number drawn by the latest Set-of-Marks observation.")]
+Text = Annotated[str, StringConstraints(max_length=20_000)]
+Url = Annotated[str, StringConstraints(min_length=1, max_length=8_192)]
+Seconds = Annotated[float, Field(ge=0, le=30)]
+FileName = Annotated[str, StringConstraints(pattern=r"^[^/\\\x00]{1,200}$")]
+
+
+class Aimed(Wire):
+    """Something done at a place: a pixel (`x`, `y`) or a marked `element`, never both."""
+
+    x: Pixel | None = None
+    y: Pixel | None = None
+    element: ElementId | None = None
+
+    @property
+    def has_aim(self) -> bool:
+        return self.element is not None or self.x is not None
+
+    @model_validator(mode="after")
+    def _one_aim(self) -> Self:
+        if (self.x is None) != (self.y is None):
+            raise ValueError("x and y belong together")
+        if self.element is not None and self.x is not None:
+            raise ValueError("give either x and y or element, not both")
+        return self
+
+
+class MustAim(Aimed):
+    @model_validator(mode="after")
+    def _some_aim(self) -> Self:
+        if not self.has_aim:
+            raise ValueError("needs x and y, or element")
+        return self
+
+
+class Click(MustAim):
+    kind: Literal["click"] = "click"
+    button: Literal["left", "right", "middle"] = "left"
+    count: Literal[1, 2, 3] = 1
+    modifiers: tuple[Literal["Alt", "Control", "Meta", "Shift"], ...] = ()
+
+
+class Hover(MustAim):
+    kind: Literal["hover"] = "hover"
+
+
+class Drag(MustAim):
+    kind: Literal["drag"] = "drag"
+    to_x: Pixel
+    to_y: Pixel
+
+
+class Type(Aimed):
+    """Type text where the focus is, or first click the aimed place."""
+
+    kind: Literal["type"] = "type"
+    text: Text
+    clear: bool = False
+    enter: bool = False
+
+
+class Key(Wire):
+    """Key combinations pressed one after another, such as `["Control+A", "Delete"]`."""
+
+    kind: Literal["key"] = "key"
+    keys: Annotated[
+        tuple[Annotated[str, StringConstraints(min_length=1, max_length=64)], ...], Field(min_length=1, max_length=64)
+    ]
+
+
+class Scroll(Aimed):
+    """Scroll by pixels: the page, or whatever scrolls under the aimed place."""
+
+    kind: Literal["scroll"] = "scroll"
+    dx: Annotated[float, Field(ge=-100_000, le=100_000)] = 0
+    dy: Annotated[float, Field(ge=-100_000, le=100_000)] = 0
+
+
+class Select(MustAim):
+    """Choose options of a `<select>` by label or value."""
+
+    kind: Literal["select"] = "select"
+    options: Annotated[tuple[Text, ...], Field(max_length=100)]
+
+
+class Navigate(Wire):
+    kind: Literal["navigate"] = "navigate"
+    url: Url
+
+
+class Back(Wire):
+    kind: Literal["back"] = "back"
+
+
+class Forward(Wire):
+    kind: Literal["forward"] = "forward"
+
+
+class Reload(Wire):
+    kind: Literal["reload"] = "reload"
+
+
+class Wait(Wire):
+    kind: Literal["wait"] = "wait"
+    seconds: Seconds = 1.0
+
+
+class NewTab(Wire):
+    kind: Literal["new_tab"] = "new_tab"
+    url: Url | None = None
+
+
+class SwitchTab(Wire):
+    kind: Literal["switch_tab"] = "switch_tab"
+    tab: int
+
+
+class CloseTab(Wire):
+    kind: Literal["close_tab"] = "close_tab"
+    tab: int | None = None
+
+
+class Upload(MustAim):
+    """Give files of the session's folder to the file input at the aimed place."""
+
+    kind: Literal["upload"] = "upload"
+    files: Annotated[tuple[FileName, ...], Field(min_length=1, max_length=16)]
+
+
+class Answer(Wire):
+    """The agent's final answer. It has no effect in the browser."""
+
+    kind: Literal["answer"] = "answer"
+    text: Text
+
+
+class Terminate(Wire):
+    """The agent gives up or declares success without an answer. It has no effect in the browser."""
+
+    kind: Literal["terminate"] = "terminate"
+    status: Literal["success", "failure"]
+
+
+Action = Annotated[
+    Click | Hover | Drag | Type | Key | Scroll | Select | Navigate | Back | Forward | Reload | Wait
+    | NewTab | SwitchTab | CloseTab | Upload | Answer | Terminate,
+    Field(discriminator="kind"),
+]  # fmt: skip
+
+
+# ── Observations ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+ImageFormat = Literal["jpeg", "png", "none"]
+
+
+class Look(Wire):
+    """What an observation should contain. The default is a JPEG screenshot and the page's particulars."""
+
+    image: ImageFormat = "jpeg"
+    quality: Annotated[int, Field(ge=1, le=100)] = 80
+    marks: bool = Field(False, description="Set-of-Marks: number the visible interactive elements on the screenshot.")
+    accessibility: bool = Field(False, description="An outline of the visible page: roles, names, states.")
+    text: bool = Field(False, description="The page's text.")
+
+
+class Screenshot(Wire):
+    format: Literal["jpeg", "png"]
+    width: int
+    height: int
+    sha256: str
+    data: bytes = Field(repr=False)
+
+
+class Box(Wire):
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Mark(Wire):
+    id: int
+    role: str
+    name: str
+    box: Box
+
+
+class Tab(Wire):
+    id: int
+    url: str
+    title: str
+    active: bool
+
+
+class ScrollPosition(Wire):
+    x: float
+    y: float
+    width: float = Field(description="Width of the whole page.")
+    height: float = Field(description="Height of the whole page.")
+
+
+class Dialog(Wire):
+    """A dialog that was dismissed for the agent (`beforeunload` is accepted, so that no page can hold it)."""
+
+    kind: Literal["alert", "confirm", "prompt", "beforeunload"]
+    message: str
+
+
+class Download(Wire):
+    name: str = Field(description="The file's name in the session's folder.")
+    url: str
+    state: Literal["running", "done", "refused", "failed"]
+    size: int
+
+
+class Settled(Wire):
+    """How long the page took to come to rest, and which cap ended the wait if it did not."""
+
+    ms: float
+    capped: tuple[Literal["commit", "load", "quiet", "network"], ...] = ()
+
+
+class Observation(Wire):
+    screenshot: Screenshot | None
+    unchanged: bool = Field(description="The screenshot equals the previous one of this session.")
+    url: str
+    title: str
+    status: int | None = Field(None, description="HTTP status of the document, if it came over HTTP.")
+    scroll: ScrollPosition
+    tabs: tuple[Tab, ...]
+    dialogs: tuple[Dialog, ...] = ()
+    downloads: tuple[Download, ...] = ()
+    navigation_error: str | None = Field(None, description="What the browser could not load and why.")
+    action_error: str | None = Field(None, description="Why the action had no effect, for the agent to read.")
+    notes: tuple[str, ...] = Field((), description="Other surprises: refused popups, stopped scripts, denied choosers.")
+    settled: Settled
+    marks: tuple[Mark, ...] | None = None
+    accessibility: str | None = None
+    text: str | None = None
+    truncated: tuple[Literal["marks", "accessibility", "text", "dialogs", "downloads"], ...] = ()

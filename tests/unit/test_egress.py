@@ -1,0 +1,971 @@
+"""The egress policy as tables, and the SOCKS server with real sockets. Resolver and clock are injected."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import pytest
+import uvloop
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from webgym.errors import BadRequest, Forbidden
+from webgym.server.destinations import Address, Rules, canonical_host, zone
+from webgym.server.egress import Egress, EgressPolicy
+from webgym.server.failures import Failures, Refusal
+from webgym.server.upstream import Upstream
+
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+# Hosts and addresses
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("Example.COM.", "example.com"),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("straße.example", "xn--strae-oqa.example"),
+        ("a_b.example", "a_b.example"),
+        ("2130706433", IPv4Address("127.0.0.1")),
+        ("0177.0.0.1", IPv4Address("127.0.0.1")),
+        ("0x7f.1", IPv4Address("127.0.0.1")),
+        ("127.1", IPv4Address("127.0.0.1")),
+        ("0x7F000001", IPv4Address("127.0.0.1")),
+        ("127.0.0.1.", IPv4Address("127.0.0.1")),
+        ("１２７。０。０。１", IPv4Address("127.0.0.1")),
+        ("0", IPv4Address("0.0.0.0")),
+        ("0x", IPv4Address("0.0.0.0")),
+        ("[::1]", IPv6Address("::1")),
+        ("::FFFF:127.0.0.1", IPv4Address("127.0.0.1")),
+        ("[::ffff:7f00:1]", IPv4Address("127.0.0.1")),
+    ],
+)
+def test_a_host_has_one_spelling(text, host):
+    assert canonical_host(text) == host
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ".",
+        "a..b",
+        "a b",
+        "a/b",
+        "-a.example",
+        "256.0.0.1",
+        "1.2.3.4.5",
+        "08.0.0.1",
+        "4294967296",
+        "a.1",
+        "fe80::1%eth0",
+        "[::1",
+        "::1]",
+        "x" * 64 + ".example",
+        "a." * 130 + "example",
+        "a\\xff",
+        "9" * 5000,
+    ],
+)
+def test_what_is_not_a_host_is_refused(text):
+    with pytest.raises(ValueError, match=r"."):
+        canonical_host(text)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("127.0.0.1", "loopback"),
+        ("127.255.255.254", "loopback"),
+        ("10.0.0.1", "private"),
+        ("172.31.255.255", "private"),
+        ("192.168.0.1", "private"),
+        ("169.254.169.254", "link-local"),
+        ("100.100.100.200", "carrier-grade NAT"),
+        ("168.63.129.16", "a cloud platform's address"),
+        ("0.0.0.0", "unspecified"),
+        ("0.1.2.3", "unspecified"),
+        ("192.0.2.1", "for documentation"),
+        ("198.19.0.1", "for benchmarks"),
+        ("224.0.0.251", "multicast"),
+        ("255.255.255.255", "broadcast"),
+        ("250.1.1.1", "reserved"),
+        ("::1", "loopback"),
+        ("::", "unspecified"),
+        ("fe80::1", "link-local"),
+        ("fd00:ec2::254", "private"),
+        ("ff02::fb", "multicast"),
+        ("2001:db8::1", "for documentation"),
+        ("::127.0.0.1", "reserved"),
+        ("::ffff:10.0.0.1", "private"),
+        ("::ffff:0:10.0.0.1", "reserved"),
+        ("64:ff9b::169.254.169.254", "link-local"),
+        ("64:ff9b:1::1", "a tunnel"),
+        ("2002:7f00:1::1", "a tunnel"),
+        ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "a tunnel"),
+        ("4000::1", "reserved"),
+        ("5f00::1", "reserved"),
+        ("1.1.1.1", None),
+        ("172.32.0.1", None),
+        ("100.128.0.1", None),
+        ("2606:4700::1111", None),
+        ("64:ff9b::1.1.1.1", None),
+        ("::ffff:1.1.1.1", None),
+    ],
+)
+def test_every_special_range_has_its_name(address, expected):
+    assert zone(ip_address(address)) == expected
+
+
+def _spellings(value: int) -> list[str]:
+    a, b, c, d = value.to_bytes(4)
+    rest, half = value & 0xFFFFFF, value & 0xFFFF
+    return [
+        f"{a}.{b}.{c}.{d}",
+        f"{a}.{b}.{c}.{d}.",
+        str(value),
+        hex(value),
+        f"0{value:o}",
+        f"0{a:o}.0{b:o}.0{c:o}.0{d:o}",
+        f"0X{a:X}.{b}.0x{c:x}.0{d:o}",
+        f"{a}.{rest}",
+        f"{a}.{b}.{half}",
+        f"[::ffff:{a}.{b}.{c}.{d}]",
+        f"::ffff:{value >> 16:x}:{half:x}",
+        f"64:ff9b::{value >> 16:x}:{half:x}",
+        f"[2002:{value >> 16:x}:{half:x}::1]",
+    ]
+
+
+@given(st.integers(0, 2**32 - 1).filter(lambda value: not IPv4Address(value).is_global))
+def test_no_spelling_of_a_non_global_address_passes(value):
+    policy = EgressPolicy()
+    for text in _spellings(value):
+        assert policy.refuses(canonical_host(text), 80), text
+
+
+@given(st.integers(0, 2**128 - 1).filter(lambda value: not IPv6Address(value).is_global))
+def test_no_non_global_ipv6_address_passes(value):
+    assert EgressPolicy().refuses(canonical_host(str(IPv6Address(value))), 80)
+
+
+# The policy
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "",
+        "a b",
+        "10.0.0.1/8",
+        "host:0",
+        "host:65536",
+        "host:http",
+        "*.10.0.0.1",
+        "a.*.b",
+        "http://a.example",
+        "[::1",
+    ],
+)
+def test_a_bad_rule_is_named(rule):
+    with pytest.raises(ValidationError, match="deny: rule") as e:
+        EgressPolicy(deny=("good.example", rule))
+    assert repr(rule) in str(e.value)
+
+
+def test_a_rule_that_would_open_everything_is_refused():
+    for rule in ("*", "*:80"):
+        with pytest.raises(ValidationError, match="would open every private address"):
+            EgressPolicy(allow=(rule,))
+    with pytest.raises(ValidationError, match="only_allowed is False"):
+        EgressPolicy(sites=("shop.example",))
+    with pytest.raises(ValidationError, match="extra"):
+        EgressPolicy.model_validate({"alow": []})
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "port", "hit"),
+    [
+        ("example.com", "example.com", 80, True),
+        ("EXAMPLE.com.", "example.com", 80, True),
+        ("example.com", "www.example.com", 80, False),
+        ("*.example.com", "www.example.com", 80, True),
+        ("*.example.com", "a.b.example.com", 80, True),
+        ("*.example.com", "example.com", 80, False),
+        ("*.example.com", "notexample.com", 80, False),
+        ("*.localhost:8123", "shop.localhost", 8123, True),
+        ("*.localhost:8123", "shop.localhost", 8124, False),
+        ("bücher.example", "xn--bcher-kva.example", 80, True),
+        ("*:25", "mail.example", 25, True),
+        ("*:25", "mail.example", 80, False),
+    ],
+)
+def test_rules_for_names(rule, name, port, hit):
+    assert Rules([rule]).has_name(name, port) is hit
+
+
+@pytest.mark.parametrize(
+    ("rule", "address", "port", "hit"),
+    [
+        ("127.0.0.1:8123", "127.0.0.1", 8123, True),
+        ("127.0.0.1:8123", "127.0.0.1", 80, False),
+        ("0x7f.1", "127.0.0.1", 80, True),
+        ("10.0.0.0/8", "10.2.3.4", 80, True),
+        ("10.0.0.0/8:443", "10.2.3.4", 80, False),
+        ("::1", "::1", 80, True),
+        ("[::1]:80", "::1", 80, True),
+        ("[::1]:80", "::1", 81, False),
+        ("fd00::/8", "fd12::1", 80, True),
+        ("[fd00::/8]:443", "fd12::1", 443, True),
+        ("[fd00::/8]:443", "fd12::1", 80, False),
+        ("10.0.0.0/8", "fd12::1", 80, False),
+    ],
+)
+def test_rules_for_addresses(rule, address, port, hit):
+    assert Rules([rule]).has_address(ip_address(address), port) is hit
+
+
+def test_localhost_is_refused_unless_a_rule_admits_it():
+    assert EgressPolicy().refuses("localhost", 80) == "localhost is 127.0.0.1, which is loopback"
+    assert EgressPolicy().refuses("a.localhost", 80)
+    assert EgressPolicy(allow_private=True).refuses("a.localhost", 80)
+    policy = EgressPolicy(allow=("*.localhost:8123",))
+    assert policy.refuses("a.localhost", 8123) is None
+    assert policy.refuses("a.localhost", 8124)
+    assert policy.refuses(IPv4Address("127.0.0.1"), 8123), "the name is open, the address is not"
+    assert EgressPolicy(allow=("127.0.0.1:80",)).refuses("localhost", 80) is None
+
+
+def test_deny_wins_over_allow():
+    policy = EgressPolicy(allow=("10.0.0.0/8", "a.example"), deny=("10.0.0.1", "a.example", "1.1.1.1", "*:25"))
+    assert policy.refuses(IPv4Address("10.0.0.1"), 80) == "10.0.0.1 is on the deny list"
+    assert policy.refuses(IPv4Address("10.0.0.2"), 80) is None
+    assert policy.refuses("a.example", 80)
+    assert policy.refuses_address("b.example", IPv4Address("1.1.1.1"), 80)
+    assert policy.refuses_address("b.example", IPv6Address("64:ff9b::1.1.1.1"), 80)
+    assert policy.refuses(IPv4Address("8.8.8.8"), 25)
+    assert policy.refuses("b.example", 25)
+
+
+def test_a_rule_for_a_name_opens_private_addresses_but_no_metadata_service():
+    policy = EgressPolicy(allow=("intranet.example",))
+    assert policy.refuses_address("intranet.example", IPv4Address("10.0.0.1"), 80) is None
+    assert policy.refuses_address("intranet.example", IPv4Address("127.0.0.1"), 80) is None
+    for text in ("169.254.169.254", "168.63.129.16", "0.0.0.0", "224.0.0.1", "2002:7f00:1::1"):
+        assert policy.refuses_address("intranet.example", ip_address(text), 80), text
+    assert policy.refuses_address("other.example", IPv4Address("10.0.0.1"), 80)
+    metadata = EgressPolicy(allow=("169.254.169.254",))
+    assert metadata.refuses(IPv4Address("169.254.169.254"), 80) is None
+
+
+def test_allow_private_opens_private_ranges_only():
+    policy = EgressPolicy(allow_private=True)
+    for text in ("10.0.0.1", "192.168.1.1", "100.64.0.1", "fd00::1"):
+        assert policy.refuses(ip_address(text), 80) is None
+    for text in ("127.0.0.1", "169.254.169.254", "::1", "fe80::1", "0.0.0.0"):
+        assert policy.refuses(ip_address(text), 80), text
+
+
+def test_only_allowed_refuses_the_rest_and_sites_open_no_private_address():
+    policy = EgressPolicy(only_allowed=True, allow=("*.localhost:8123", "10.0.0.1"), sites=("shop.example", "1.1.1.1"))
+    assert policy.refuses("other.example", 80) == "other.example:80 is not on the allow list"
+    assert policy.refuses(IPv4Address("8.8.8.8"), 80) == "8.8.8.8:80 is not on the allow list"
+    assert policy.refuses("a.localhost", 8123) is None
+    assert policy.refuses(IPv4Address("10.0.0.1"), 80) is None
+    assert policy.refuses(IPv4Address("1.1.1.1"), 80) is None
+    assert policy.refuses("shop.example", 80) is None
+    assert policy.refuses_address("shop.example", IPv4Address("1.2.3.4"), 80) is None
+    assert policy.refuses_address("shop.example", IPv4Address("127.0.0.1"), 80)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "about:blank",
+        "http://example.com",
+        "https://example.com:8443/a?b=c@d#e",
+        " https://EXAMPLE.com\n",
+        "HTTP:\\\\a.example",
+        "https://bücher.example/",
+        "http://1.1.1.1/",
+        "http://example.com:/",
+        "https://a.example/\\@b",
+    ],
+)
+def test_urls_that_may_be_visited(url):
+    EgressPolicy().check_url(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("file:///etc/passwd", "file: is not allowed"),
+        ("chrome://version", "chrome: is not allowed"),
+        ("devtools://devtools", "devtools: is not allowed"),
+        ("view-source:http://a.example", "view-source: is not allowed"),
+        ("JavaScript:alert(1)", "javascript: is not allowed"),
+        ("data:text/html,x", "data: is not allowed"),
+        ("blob:http://a.example/1", "blob: is not allowed"),
+        ("ftp://a.example", "ftp: is not allowed"),
+        ("about:version", "about: is not allowed"),
+        ("\x01file:///etc/passwd", "file: is not allowed"),
+        ("http://user:pw@a.example/", "user name or password"),
+        ("http://a.example\\@127.0.0.1/", None),
+        ("http://127.0.0.1/", "127.0.0.1 is loopback"),
+        ("http:127.0.0.1", "127.0.0.1 is loopback"),
+        ("http:////127.0.0.1", "127.0.0.1 is loopback"),
+        ("http:\\\\127.1\\x", "127.0.0.1 is loopback"),
+        ("http://2130706433:8080/", "127.0.0.1 is loopback"),
+        ("http://%31%32%37.0.0.1/", "127.0.0.1 is loopback"),
+        ("http://[::ffff:a9fe:a9fe]/latest", "169.254.169.254 is link-local"),
+        ("http://localhost./", "loopback"),
+        ("http://a.localhost:3000/", "loopback"),
+    ],
+)
+def test_urls_that_are_forbidden(url, says):
+    if says is None:  # the browser cuts this host at the backslash: it is a.example, and what follows is a path
+        EgressPolicy().check_url(url)
+        return
+    with pytest.raises(Forbidden, match=says) as e:
+        EgressPolicy().check_url(url)
+    assert "pw" not in e.value.message
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.com",
+        "//example.com",
+        "http://",
+        "http://a b/",
+        "http://a:99999/",
+        "http://a\nb/",
+        "http:///?",
+    ],
+)
+def test_what_is_no_url_is_a_bad_request(url):
+    with pytest.raises(BadRequest, match="url: "):
+        EgressPolicy().check_url(url)
+
+
+def test_the_map_of_failures_is_bounded_and_forgets():
+    failures = Failures(lambda: 7.0)
+    for i in range(2000):
+        failures.record(f"h{i}.example", 80, Refusal("dns", "x"))
+    assert len(failures) == 1024
+    assert failures.get("h0.example", 80) is None
+    kept = failures.get("H1999.example.", 80)
+    assert kept is not None
+    assert kept.at == 7.0
+    failures.forget("h1999.example", 80)
+    assert failures.get("h1999.example", 80) is None
+
+
+# The server. Sites are real sockets on loopback; the resolver says where names lead.
+
+
+@asynccontextmanager
+async def site(handler: Handler, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[int]:
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            await handler(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            tasks.discard(task)
+            writer.close()
+
+    server = await asyncio.start_server(run, host, port)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextmanager
+def silent(host: str) -> Iterator[int]:
+    """A port with a full backlog: further connects get no answer."""
+    with ExitStack() as stack:
+        listener, *fillers = (stack.enter_context(socket.socket()) for _ in range(5))
+        listener.bind((host, 0))
+        listener.listen(0)
+        for filler in fillers:
+            filler.setblocking(False)
+            with suppress(BlockingIOError):
+                filler.connect(listener.getsockname())
+        yield listener.getsockname()[1]
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+
+
+def names(**table: str) -> Callable[[str], Awaitable[list[Address]]]:
+    async def resolve(name: str) -> list[Address]:
+        found = table.get(name.replace(".", "_"))
+        if found is None:
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
+        return [ip_address(text) for text in found.split()]
+
+    return resolve
+
+
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def ask(egress: Egress, host: str, port: int) -> tuple[int, Stream]:
+    """Speak SOCKS5 as Chromium does: every host as a name. Returns the reply code and the stream."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", egress.port)
+    writer.write(b"\x05\x01\x00")
+    assert await reader.readexactly(2) == b"\x05\x00"
+    writer.write(b"\x05\x01\x00\x03" + bytes([len(host)]) + host.encode("latin-1") + port.to_bytes(2))
+    reply = await reader.readexactly(10)
+    assert reply[0] == 5
+    return reply[1], (reader, writer)
+
+
+async def refused(egress: Egress, host: str, port: int) -> str:
+    reply, (reader, writer) = await ask(egress, host, port)
+    assert reply != 0
+    assert await reader.read() == b""
+    writer.close()
+    failure = egress.why(host, port)
+    assert failure is not None
+    return failure.kind
+
+
+async def until(condition: Callable[[], object], within: float = 5.0) -> None:
+    async with asyncio.timeout(within):
+        while not condition():  # noqa: ASYNC110 (no event to wait for)
+            await asyncio.sleep(0.005)
+
+
+LOCAL = EgressPolicy(allow=("127.0.0.0/8", "::1"))
+
+
+async def test_bytes_pass_in_both_directions_and_are_counted():
+    async with site(echo) as port, Egress(LOCAL) as egress:
+        reply, (reader, writer) = await ask(egress, "site.localhost", port)
+        assert reply == 0
+        writer.write(b"hello")
+        assert await reader.readexactly(5) == b"hello"
+        assert (egress.counters.bytes_up, egress.counters.bytes_down) == (5, 5)
+        assert (egress.counters.opened, egress.counters.active) == (1, 1)
+        writer.close()
+        await until(lambda: egress.counters.active == 0)
+        assert not egress._far
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "0x7f.1", "localhost.", "::ffff:127.0.0.1", "LOCALHOST"])
+async def test_loopback_is_blocked_in_any_spelling(host):
+    hits = 0
+
+    async def canary(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal hits
+        hits += 1
+
+    async with site(canary) as port, Egress(EgressPolicy()) as egress:
+        assert await refused(egress, host, port) == "blocked"
+        assert egress.counters.refused == {"blocked": 1}
+        failure = egress.why(host, port)
+        assert failure is not None
+        assert failure.text.startswith("blocked by the egress policy: ")
+        assert failure.text.endswith("loopback")
+    assert hits == 0
+
+
+async def test_the_binary_address_forms_of_socks_are_checked_too():
+    async with site(echo) as port, Egress(EgressPolicy()) as egress:
+        for kind, packed in (
+            (1, IPv4Address("127.0.0.1").packed),
+            (4, IPv6Address("::ffff:127.0.0.1").packed),
+        ):
+            reader, writer = await asyncio.open_connection("127.0.0.1", egress.port)
+            writer.write(b"\x05\x01\x00\x05\x01\x00" + bytes([kind]) + packed + port.to_bytes(2))
+            assert (await reader.readexactly(12))[3] == 2
+            writer.close()
+
+
+@pytest.mark.parametrize("host", ["a b", "\xff\xfe", "a/b", "a:b", ""])
+async def test_a_name_that_is_none_is_blocked(host):
+    async with Egress(EgressPolicy()) as egress:
+        reply, (_, writer) = await ask(egress, host, 80)
+        assert reply == 2
+        writer.close()
+        assert egress.counters.refused == {"blocked": 1}
+
+
+async def test_a_name_leading_to_private_addresses_is_blocked():
+    resolver = names(evil_example="10.0.0.1 169.254.169.254")
+    async with Egress(EgressPolicy(), resolver=resolver) as egress:
+        assert await refused(egress, "evil.example", 80) == "blocked"
+        failure = egress.why("EVIL.example.", 80)
+        assert failure is not None
+        assert failure.text == "blocked by the egress policy: evil.example is 10.0.0.1, which is private"
+
+
+async def test_only_the_acceptable_addresses_of_a_name_are_tried():
+    policy = EgressPolicy(allow=("127.0.0.2",))
+    async with (
+        site(echo, "127.0.0.2") as port,
+        Egress(policy, resolver=names(a_example="127.0.0.1 127.0.0.2")) as egress,
+    ):
+        reply, (_, writer) = await ask(egress, "a.example", port)
+        assert reply == 0
+        writer.close()
+
+
+async def test_rebinding_does_not_win():
+    """The first answer is acceptable, the second is not: the connection goes where the check went."""
+    asked: list[str] = []
+
+    async def rebinding(name: str) -> list[Address]:
+        asked.append(name)
+        return [ip_address("127.0.0.2" if len(asked) == 1 else "127.0.0.1")]
+
+    now = 0.0
+    seen: list[str] = []
+
+    async def witness(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(writer.get_extra_info("sockname")[0])
+
+    policy = EgressPolicy(allow=("127.0.0.2",))
+    async with (
+        site(witness, "0.0.0.0") as port,
+        Egress(policy, resolver=rebinding, clock=lambda: now) as egress,
+    ):
+        for _ in range(2):
+            reply, (reader, writer) = await ask(egress, "evil.example", port)
+            assert reply == 0
+            await reader.read()
+            writer.close()
+        assert asked == ["evil.example"], "the answer is remembered"
+        now = 31.0
+        assert await refused(egress, "evil.example", port) == "blocked"
+        assert len(asked) == 2
+        await until(lambda: len(seen) == 2)
+        assert seen == ["127.0.0.2", "127.0.0.2"]
+
+
+async def test_names_asked_for_at_once_are_looked_up_once():
+    gate = asyncio.Event()
+    asked = 0
+
+    async def slow(name: str) -> list[Address]:
+        nonlocal asked
+        asked += 1
+        await gate.wait()
+        return [ip_address("127.0.0.1")]
+
+    async with site(echo) as port, Egress(LOCAL, resolver=slow) as egress:
+        pending = [asyncio.create_task(ask(egress, "a.example", port)) for _ in range(5)]
+        await until(lambda: len(egress._tasks) == 5)
+        gate.set()
+        for reply, (_, writer) in await asyncio.gather(*pending):
+            assert reply == 0
+            writer.close()
+        assert asked == 1
+
+
+async def test_failures_are_told_apart():
+    hang = asyncio.Event()
+
+    async def resolve(name: str) -> list[Address]:
+        if name == "hangs.example":
+            await hang.wait()
+        return await names(void_example="", far_example="255.255.255.255", deaf_example="127.0.0.9")(name)
+
+    policy = EgressPolicy(allow=("127.0.0.0/8", "255.255.255.255"))
+    with socket.socket() as closed, silent("127.0.0.9") as deaf:
+        closed.bind(("127.0.0.1", 0))
+        async with Egress(policy, resolver=resolve, resolve_within=0.1, connect_within=0.3) as egress:
+            assert await refused(egress, "nosuch.example", 80) == "dns"
+            assert await refused(egress, "void.example", 80) == "dns"
+            assert await refused(egress, "hangs.example", 80) == "dns"
+            assert await refused(egress, "localhost", closed.getsockname()[1]) == "refused"
+            assert await refused(egress, "deaf.example", deaf) == "timeout"
+            assert await refused(egress, "far.example", 80) == "unreachable"
+            assert egress.counters.refused == {"dns": 3, "refused": 1, "timeout": 1, "unreachable": 1}
+            failure = egress.why("nosuch.example", 80)
+            assert failure is not None
+            assert failure.text == "net::ERR_NAME_NOT_RESOLVED: no address for nosuch.example"
+
+
+async def test_a_success_forgets_the_failure():
+    table: dict[str, str] = {}
+
+    async def resolve(name: str) -> list[Address]:
+        return await names(**table)(name)
+
+    async with site(echo) as port, Egress(LOCAL, resolver=resolve) as egress:
+        assert await refused(egress, "a.example", port) == "dns"
+        table["a_example"] = "127.0.0.1"
+        reply, (_, writer) = await ask(egress, "a.example", port)
+        assert reply == 0
+        assert egress.why("a.example", port) is None
+        writer.close()
+
+
+async def test_the_next_address_is_tried_when_the_first_is_silent_or_refuses():
+    resolver = names(a_example="127.0.0.9 127.0.0.2 127.0.0.3")
+    with silent("127.0.0.9") as port:
+        async with site(echo, "127.0.0.3", port), Egress(LOCAL, resolver=resolver) as egress:
+            reply, (reader, writer) = await ask(egress, "a.example", port)
+            assert reply == 0
+            writer.write(b"x")
+            assert await reader.read(1) == b"x"
+            writer.close()
+            await until(lambda: not egress._near and not egress._far)
+
+
+async def test_half_close_lets_the_other_direction_go_on():
+    async def total(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        data = await reader.read()
+        writer.write(str(len(data)).encode())
+        await writer.drain()
+
+    async with site(total) as port, Egress(LOCAL) as egress:
+        _, (reader, writer) = await ask(egress, "localhost", port)
+        writer.write(b"x" * 300_000)
+        writer.write_eof()
+        assert await reader.read() == b"300000"
+        writer.close()
+        await until(lambda: not egress._near and not egress._far)
+
+
+async def test_a_reset_is_passed_on_as_one():
+    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"half")
+        await writer.drain()
+        await reader.read(1)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        writer.transport.abort()
+
+    async with site(cut) as port, Egress(LOCAL) as egress:
+        _, (reader, writer) = await ask(egress, "localhost", port)
+        assert await reader.readexactly(4) == b"half"
+        writer.write(b"x")
+        with pytest.raises(ConnectionResetError):
+            await reader.read()
+        writer.close()
+
+
+async def test_a_reader_that_stops_stops_the_sender_and_loses_nothing():
+    size = 50 * 1024 * 1024
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        block = bytes(range(256)) * 256
+        while sent < size:
+            writer.write(block)
+            await writer.drain()
+            sent += len(block)
+
+    async with site(flood) as port, Egress(LOCAL) as egress:
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        sock.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(sock, ("127.0.0.1", egress.port))
+        await loop.sock_sendall(sock, b"\x05\x01\x00\x05\x01\x00\x03\x09localhost" + port.to_bytes(2))
+        before = -1
+        async with asyncio.timeout(20):
+            while before != sent or not sent:  # until the flow has stood still
+                before = sent
+                await asyncio.sleep(0.1)
+        assert sent < size / 3, "the sender was stopped"
+        (near,) = egress._near
+        assert near.get_write_buffer_size() < 1024 * 1024
+        got = 0
+        buffer = bytearray(1 << 20)
+        while n := await loop.sock_recv_into(sock, buffer):
+            got += n
+        assert got == size + 12
+        sock.close()
+        assert egress.counters.bytes_down == size
+
+
+async def test_connections_over_the_cap_are_refused_as_our_fault():
+    async with site(echo) as port, Egress(LOCAL, max_connections=2) as egress:
+        kept = [await ask(egress, "localhost", port) for _ in range(2)]
+        assert await refused(egress, "localhost", port) == "overloaded"
+        held = [await asyncio.open_connection("127.0.0.1", egress.port) for _ in range(2)]
+        await until(lambda: egress.counters.active == 4)
+        reader, writer = await asyncio.open_connection("127.0.0.1", egress.port)
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b"", "past twice the cap nothing is said"
+        for _, (_, w) in kept:
+            w.close()
+        for _, w in [*held, (reader, writer)]:
+            w.close()
+        await until(lambda: egress.counters.active == 0)
+        reply, (_, writer) = await ask(egress, "localhost", port)
+        assert reply == 0
+        writer.close()
+
+
+@pytest.mark.parametrize("said", [b"", b"\x05", b"\x05\x01\x00\x05\x01\x00\x03\xffa"])
+async def test_a_slow_handshake_is_dropped(said):
+    async with Egress(EgressPolicy(), handshake_within=0.1) as egress:
+        reader, writer = await asyncio.open_connection("127.0.0.1", egress.port)
+        writer.write(said)
+        async with asyncio.timeout(5):
+            await reader.read()
+        writer.close()
+        await until(lambda: egress.counters.active == 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", b""),
+        (b"\x04\x01\x00\x50\x7f\x00\x00\x01\x00", b""),
+        (b"\x05\x01\x02", b"\x05\xff"),
+        (b"\x05\x01\x00\x05\x03\x00\x01\x00\x00\x00\x00\x00\x00", b"\x05\x00\x05\x07\x00\x01\0\0\0\0\0\0"),
+        (b"\x05\x01\x00\x05\x01\x00\x09\x00\x00\x00\x00\x00\x00", b"\x05\x00\x05\x08\x00\x01\0\0\0\0\0\0"),
+        (b"\x05\x01\x00\x05\x01\x00\x03" + b"\xff" * 4096, None),
+    ],
+    ids=["http", "socks4", "login", "udp", "address kind", "too much"],
+)
+async def test_what_is_not_a_connect_request_is_turned_away(said, answer):
+    async with Egress(EgressPolicy()) as egress:
+        reader, writer = await asyncio.open_connection("127.0.0.1", egress.port)
+        writer.write(said)
+        got = b""
+        with suppress(ConnectionResetError):
+            async with asyncio.timeout(5):
+                got = await reader.read()
+        if answer is not None:
+            assert got == answer
+        writer.close()
+        await until(lambda: egress.counters.active == 0)
+
+
+async def test_a_client_that_leaves_cancels_the_attempt():
+    gone = asyncio.Event()
+
+    async def slow(name: str) -> list[Address]:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            gone.set()
+        return []
+
+    async with Egress(EgressPolicy(), resolver=slow, resolve_within=30, connect_within=30) as egress:
+        reader, writer = await asyncio.open_connection("127.0.0.1", egress.port)
+        writer.write(b"\x05\x01\x00\x05\x01\x00\x03\x09a.example\x00\x50")
+        await reader.readexactly(2)
+        await until(lambda: egress._tasks)
+        writer.close()
+        await until(lambda: not egress._tasks)
+    assert gone.is_set()
+
+
+async def test_closing_cuts_every_connection_quickly():
+    async with site(echo) as port:
+        egress = Egress(LOCAL)
+        async with egress:
+            streams = [(await ask(egress, "localhost", port))[1] for _ in range(50)]
+            waiting = await asyncio.open_connection("127.0.0.1", egress.port)
+            await until(lambda: egress.counters.active == 51)
+            started = asyncio.get_running_loop().time()
+        assert asyncio.get_running_loop().time() - started < 1
+        assert egress.counters.active == 0
+        for reader, writer in [*streams, waiting]:
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            writer.close()
+        await egress.close()
+
+
+async def test_small_packets_are_not_held_back():
+    async with site(echo) as port, Egress(LOCAL) as egress:
+        _, (_, writer) = await ask(egress, "localhost", port)
+        for transport in (*egress._near, *egress._far):
+            assert transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        writer.close()
+        await until(lambda: not egress._far)
+
+
+def test_it_runs_on_uvloop():
+    async def main() -> None:
+        await test_bytes_pass_in_both_directions_and_are_counted()
+        await test_half_close_lets_the_other_direction_go_on()
+        await test_a_reset_is_passed_on_as_one()
+        await test_a_reader_that_stops_stops_the_sender_and_loses_nothing()
+        await test_the_next_address_is_tried_when_the_first_is_silent_or_refuses()
+        await test_failures_are_told_apart()
+        await test_a_client_that_leaves_cancels_the_attempt()
+        await test_closing_cuts_every_connection_quickly()
+        await test_an_upstream_is_asked_for_the_name("http")
+        await test_an_upstream_is_asked_for_the_name("socks5")
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
+
+
+# Upstream proxies: two tiny real ones
+
+
+class Proxy:
+    """Accepts user:secret, notes what it was asked for, and connects everything to one place."""
+
+    def __init__(self, target: int, reply: int = 0, status: str = "200 OK") -> None:
+        self.target, self.reply, self.status = target, reply, status
+        self.asked: list[str] = []
+
+    async def http(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        self.asked.append(head.split(" ")[1])
+        if "Proxy-Authorization: Basic dXNlcjpzOmVjcmV0" not in head:
+            self.status = "407 No"
+        writer.write(f"HTTP/1.1 {self.status}\r\nVia: x\r\n\r\n".encode() + b"early")
+        if self.status.startswith("2"):
+            await echo(reader, writer)
+
+    async def socks5(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        _, count = await reader.readexactly(2)
+        if await reader.readexactly(count) != b"\x02":
+            writer.write(b"\x05\xff")
+            return
+        writer.write(b"\x05\x02")
+        if await reader.readexactly(14) != b"\x01\x04user\x07s:ecret":
+            writer.write(b"\x01\x01")
+            return
+        writer.write(b"\x01\x00")
+        _, _, _, kind = await reader.readexactly(4)
+        if kind == 3:
+            host = (await reader.readexactly((await reader.readexactly(1))[0])).decode()
+        else:
+            host = str(ip_address(await reader.readexactly(4 if kind == 1 else 16)))
+        self.asked.append(f"{host}:{int.from_bytes(await reader.readexactly(2))}")
+        writer.write(bytes([5, self.reply, 0, 3, 3]) + b"abc\0\0" + b"early")
+        if not self.reply:
+            await echo(reader, writer)
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5"])
+async def test_an_upstream_is_asked_for_the_name(scheme):
+    proxy = Proxy(0)
+    async with (
+        site(getattr(proxy, scheme)) as port,
+        Egress(LOCAL, upstream=f"{scheme}://user:s%3Aecret@127.0.0.1:{port}", resolver=names()) as egress,
+    ):
+        for host in ("shop.example", "1.1.1.1"):
+            reply, (reader, writer) = await ask(egress, host, 443)
+            assert reply == 0
+            assert await reader.readexactly(5) == b"early"
+            writer.write(b"x")
+            assert await reader.readexactly(1) == b"x"
+            writer.close()
+        assert proxy.asked == ["shop.example:443", "1.1.1.1:443"]
+        assert await refused(egress, "10.0.0.1", 443) == "blocked"
+        assert await refused(egress, "2130706433.", 25) == "refused", "loopback is never the upstream's"
+        assert len(proxy.asked) == 2
+        assert "ecret" not in repr(egress) + repr(egress._upstream) + str(vars(egress))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "login", "proxy", "kind"),
+    [
+        ("http", "user:wrong@", Proxy(0), "upstream"),
+        ("http", "user:s%3Aecret@", Proxy(0, status="502 Bad"), "upstream"),
+        ("socks5", "user:wrongpw@", Proxy(0), "upstream"),
+        ("socks5", "", Proxy(0), "upstream"),
+        ("socks5", "user:s%3Aecret@", Proxy(0, reply=5), "refused"),
+        ("socks5", "user:s%3Aecret@", Proxy(0, reply=4), "unreachable"),
+        ("socks5", "user:s%3Aecret@", Proxy(0, reply=1), "upstream"),
+    ],
+)
+async def test_an_upstream_that_says_no(scheme, login, proxy, kind):
+    async with (
+        site(getattr(proxy, scheme)) as port,
+        Egress(LOCAL, upstream=f"{scheme}://{login}127.0.0.1:{port}") as egress,
+    ):
+        assert await refused(egress, "shop.example", 443) == kind
+        failure = egress.why("shop.example", 443)
+        assert failure is not None
+        assert "ecret" not in failure.text
+        assert "wrong" not in failure.text
+        assert f"127.0.0.1:{port}" in failure.text
+
+
+async def test_an_upstream_that_is_away_silent_or_talks_nonsense():
+    async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"x" * 100_000)
+        await writer.drain()
+
+    async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        async with Egress(LOCAL, upstream=url) as egress:
+            assert await refused(egress, "a.example", 80) == "upstream"
+    for scheme in ("http", "socks5"):
+        async with site(nonsense) as port, Egress(LOCAL, upstream=f"{scheme}://127.0.0.1:{port}") as egress:
+            assert await refused(egress, "a.example", 80) == "upstream"
+        async with (
+            site(silence) as port,
+            Egress(LOCAL, upstream=f"{scheme}://127.0.0.1:{port}", connect_within=0.2) as egress,
+        ):
+            assert await refused(egress, "a.example", 80) == "timeout"
+
+
+def test_an_upstream_must_pass_the_policy_itself():
+    for url in (
+        "http://127.0.0.1:3128",
+        "socks5://169.254.169.254:80",
+        "http://localhost",
+        "http://0x7f.1:80",
+    ):
+        with pytest.raises(Forbidden, match="proxy: blocked by the egress policy"):
+            Egress(EgressPolicy(), upstream=url)
+
+
+async def test_the_name_of_an_upstream_is_checked_at_each_connection():
+    async with Egress(EgressPolicy(), upstream="http://p.example:80", resolver=names(p_example="10.0.0.1")) as egress:
+        assert await refused(egress, "a.example", 80) == "upstream"
+        failure = egress.why("a.example", 80)
+        assert failure is not None
+        assert "p.example is 10.0.0.1, which is private" in failure.text
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "p.example:80",
+        "https://u:canary@p.example",
+        "http://u:canary@p:0",
+        "http://u:canary@/",
+        "ftp://canary",
+        "socks5://u:canary@a b",
+        "http://u:canary@p.example/path",
+        "http://u:" + "canary" * 60 + "@p.example",
+    ],
+)
+def test_a_bad_upstream_is_refused_without_repeating_its_secret(url):
+    with pytest.raises(BadRequest, match="proxy: ") as e:
+        Upstream.parse(url)
+    assert "canary" not in str(e.value)
