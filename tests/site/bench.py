@@ -102,8 +102,7 @@ async def _texts(request: web.Request) -> dict[str, str]:
 
 def _step(title: str, action: str, fields: str, carried: dict[str, str]) -> web.Response:
     hidden = "".join(
-        f'<input type="hidden" name="{html.escape(name)}" value="{html.escape(value)}">'
-        for name, value in carried.items()
+        f'<input type="hidden" name="{html.escape(name)}" value="{html.escape(value)}">' for name, value in carried.items()
     )
     return document(
         title,
@@ -132,9 +131,7 @@ def _documentation() -> str:
         return f"<pre><code>async with {a}.{b}(limit={limit}) as {c}:\n    await {c}.{b}()</code></pre>"
 
     def table() -> str:
-        rows = "".join(
-            f"<tr><td><code>{chance.choice(nouns)}_{n}</code></td><td>{sentence()}</td></tr>" for n in range(3)
-        )
+        rows = "".join(f"<tr><td><code>{chance.choice(nouns)}_{n}</code></td><td>{sentence()}</td></tr>" for n in range(3))
         return f"<table><tr><th>Option</th><th>Meaning</th></tr>{rows}</table>"
 
     titles = [f"{n}. {' '.join(chance.sample(nouns, 2)).capitalize()}" for n in range(1, SECTIONS + 1)]

@@ -62,9 +62,7 @@ class Site:
             await self._reported.wait_for(lambda: self.count(what) >= times)
 
     async def __aenter__(self) -> Self:
-        self._runner = web.AppRunner(
-            self._application(), handler_cancellation=True, shutdown_timeout=GRACE, access_log=None
-        )
+        self._runner = web.AppRunner(self._application(), handler_cancellation=True, shutdown_timeout=GRACE, access_log=None)
         await self._runner.setup()
         listener = web.TCPSite(self._runner, self.host, self.port, ssl_context=self.tls)
         await listener.start()
@@ -97,8 +95,7 @@ class Site:
         for entry in sorted(self.entries, key=lambda entry: entry.path):
             groups.setdefault(entry.group, []).append(entry)
         sections = "".join(
-            f"<h2>{group}</h2><table>{''.join(_row(entry) for entry in groups[group])}</table>"
-            for group in sorted(groups)
+            f"<h2>{group}</h2><table>{''.join(_row(entry) for entry in groups[group])}</table>" for group in sorted(groups)
         )
         return static.document("WebGym test site", f"<main><h1>WebGym test site</h1>{sections}</main>")
 

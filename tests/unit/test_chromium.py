@@ -60,9 +60,7 @@ def test_an_empty_machine_names_the_command_to_run(machine: Machine) -> None:
     assert "WEBGYM_CHROMIUM=" in str(refused.value)
 
 
-def test_the_order_is_setting_environment_playwright_system_path_full(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_the_order_is_setting_environment_playwright_system_path_full(machine: Machine, tmp_path: Path) -> None:
     named = browser(tmp_path / "named" / "chromium", "1.0.0.1")
     machine = replace(
         machine,
@@ -243,12 +241,8 @@ def test_install_downloads_playwright_s_headless_shell(machine: Machine, tmp_pat
     assert chosen.path == cached(machine, 7, OLD_LAYOUT)
 
 
-def test_install_brings_its_own_playwright_when_this_python_has_none(
-    machine: Machine, tmp_path: Path
-) -> None:
-    inner = script(
-        tmp_path / "inner", DOWNLOADS.replace("*) exit 9", '"-m pip install -qq playwright") ;; *) exit 9')
-    )
+def test_install_brings_its_own_playwright_when_this_python_has_none(machine: Machine, tmp_path: Path) -> None:
+    inner = script(tmp_path / "inner", DOWNLOADS.replace("*) exit 9", '"-m pip install -qq playwright") ;; *) exit 9'))
     outer = f'case "$*" in "-m venv "*) mkdir -p "$3/bin" && cp {inner} "$3/bin/python" ;; *) exit 1 ;; esac'
     python = script(tmp_path / "python", outer)
     env = {**machine.env, "BROWSER": str(browser(tmp_path / "payload"))}
@@ -268,14 +262,10 @@ def test_install_adds_the_libraries_that_a_download_misses(machine: Machine, tmp
     assert install(lambda _: None, machine=replace(machine, python=str(python), env=env)).version == "7.0.0.0"
 
 
-def test_without_root_the_missing_libraries_come_with_the_exact_command(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_without_root_the_missing_libraries_come_with_the_exact_command(machine: Machine, tmp_path: Path) -> None:
     payload = lacks_libraries(tmp_path / "payload", tmp_path / "never")
     python = script(tmp_path / "python", DOWNLOADS)
-    machine = replace(
-        machine, python=str(python), is_root=False, env={**machine.env, "BROWSER": str(payload)}
-    )
+    machine = replace(machine, python=str(python), is_root=False, env={**machine.env, "BROWSER": str(payload)})
     with pytest.raises(BrowserMissing, match=f"sudo {python} -m playwright install-deps chromium"):
         install(lambda _: None, machine=machine)
 
@@ -313,9 +303,7 @@ def test_sudo_is_used_only_when_it_asks_nothing(machine: Machine) -> None:
     machine = replace(machine, is_root=False)
     package_manager(machine, "apt-get", "chromium-headless-shell")
     sudo = script(command(machine, "sudo"), "exit 1")
-    with pytest.raises(
-        BrowserMissing, match=r"sudo apt-get update && sudo apt-get install .*chromium-headless-shell"
-    ):
+    with pytest.raises(BrowserMissing, match=r"sudo apt-get update && sudo apt-get install .*chromium-headless-shell"):
         install(lambda _: None, machine=machine)
     assert not command(machine, "log").exists()
     script(sudo, '[ "$1" = -n ] && shift && exec "$@"')
@@ -338,9 +326,7 @@ def test_a_download_that_hangs_ends_at_its_deadline(machine: Machine, tmp_path: 
     assert any("out of time" in line for line in said)
 
 
-def test_the_commands_report_success_by_their_exit_status(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_report_success_by_their_exit_status(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
     assert show(machine=machine) == 1
     assert "webgym browser install" in capsys.readouterr().out
     assert run_install(machine=machine) == 1

@@ -405,3 +405,4 @@ globalThis.webgym ??= (() => {
 
   return { rest, particulars, collectMarks, draw, erase, outline, text, aim, select, storage };
 })();
+null;

@@ -112,7 +112,7 @@ class ChromiumProcess:
         os.close(errors_write)
         (folder / GROUP).write_text(str(pid))
         ours.setblocking(False)
-        _, connection = await loop.create_connection(Connection, sock=ours)
+        _, connection = await loop.create_unix_connection(Connection, sock=ours)
         self = cls(pid=pid, folder=folder, connection=connection)
         await loop.connect_read_pipe(lambda: _Tail(self), os.fdopen(errors_read, "rb", buffering=0))
         threading.Thread(target=_reap, args=(pid, loop, self.exited), name=f"reap-{pid}", daemon=True).start()

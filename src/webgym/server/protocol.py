@@ -32,6 +32,9 @@ HEALTH = "/v1/health"
 WORKERS = "/v1/workers"
 METRICS = "/metrics"
 LEASE_HEADER = "Lease"
+RELAY_HEADER = "X-WebGym-Relay"  # from a master that stands between: name no address of your own
+SESSION_HEADER = "X-WebGym-Session"  # a new session's id, for the master that asked
+FLEET_KEY_HEADER = "X-WebGym-Fleet-Key"  # shared by a master and its workers, unknown to clients
 MSGPACK = "application/msgpack"
 
 Token = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")]
@@ -85,7 +88,7 @@ class NewSession(Wire):
     headers: dict[HeaderName, HeaderValue] = Field({}, max_length=64, description="Sent with every request of every page.")
     proxy: SecretStr | None = Field(None, description="http://user:password@host:port or socks5://…, for this session only.")
     storage_state: StorageState | None = None
-    ttl: Annotated[float, Field(gt=0, le=3600)] = Field(60.0, description="Seconds the lease lasts after each call.")
+    ttl: Annotated[float, Field(gt=0, le=86400)] = Field(60.0, description="Seconds the lease lasts after each call.")
     lifetime: Annotated[float, Field(gt=0, le=86400)] = Field(7200.0, description="Seconds after which it ends regardless.")
     wait: Annotated[float, Field(ge=0, le=300)] = Field(0.0, description="Seconds to queue for a free session.")
     key: Token | None = Field(None, description="Idempotency key: the same key gets the same session.")
@@ -101,7 +104,7 @@ class Lease(Wire):
 class SessionStarted(Wire):
     id: str
     lease: Lease
-    url: str = Field(description="Base address for all further calls on this session.")
+    url: str | None = Field(description="Base address for all further calls on this session; null: the one you asked.")
     observation: Observation
 
 
@@ -122,7 +125,7 @@ class StepResult(Wire):
 
 
 class Renew(Wire):
-    ttl: Annotated[float, Field(gt=0, le=3600)] | None = None
+    ttl: Annotated[float, Field(gt=0, le=86400)] | None = None
 
 
 class StoredFile(Wire):

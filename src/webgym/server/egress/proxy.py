@@ -25,18 +25,16 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Self, cast
+from typing import Final, Self
 
 from webgym.errors import Forbidden
-from webgym.server.destinations import EgressPolicy, Host, at, canonical_host, is_localhost, zone
-from webgym.server.dialing import dial
-from webgym.server.failures import Failure, Failures, Kind, Refusal
-from webgym.server.names import Names, Resolver, system_resolver
-from webgym.server.socks import Handshake
-from webgym.server.splice import Side, Tally, join, reset
-from webgym.server.upstream import Upstream
-
-__all__ = ["BYPASS", "Counters", "Egress", "EgressPolicy", "Failure"]
+from webgym.server.egress.destinations import EgressPolicy, Host, at, canonical_host, is_localhost, zone
+from webgym.server.egress.dialing import dial
+from webgym.server.egress.failures import Failure, Failures, Kind, Refusal
+from webgym.server.egress.names import Names, Resolver, system_resolver
+from webgym.server.egress.socks import Handshake
+from webgym.server.egress.splice import Side, Tally, join, reset
+from webgym.server.egress.upstream import Upstream
 
 log = logging.getLogger(__name__)
 
@@ -106,19 +104,21 @@ class Egress:
         self._connect_within = connect_within
         self._handshake_within = handshake_within
         self._server: asyncio.Server | None = None
+        self._port: int | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._near: set[asyncio.Transport] = set()
         self._far: set[asyncio.Transport] = set()
         self._empty = asyncio.Event()
 
     def __repr__(self) -> str:
-        return f"Egress(port={self.port if self._server else None}, upstream={self._upstream})"
+        return f"Egress(port={self._port}, upstream={self._upstream})"
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
             lambda: Handshake(self, self._handshake_within), "127.0.0.1", 0, backlog=1024
         )
+        self._port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -145,8 +145,8 @@ class Egress:
 
     @property
     def port(self) -> int:
-        assert self._server is not None, "the egress is not open"
-        return cast(int, self._server.sockets[0].getsockname()[1])
+        assert self._port is not None, "the egress was never opened"
+        return self._port
 
     @property
     def proxy_url(self) -> str:
@@ -281,10 +281,12 @@ class Egress:
     async def _dial_host(self, host: Host, port: int) -> socket.socket | Refusal:
         try:
             addresses = await self._names.lookup(host) if isinstance(host, str) else [host]
-        except TimeoutError:
-            return Refusal("dns", f"net::ERR_NAME_NOT_RESOLVED: no answer from DNS for {host}")
-        except OSError:
-            return Refusal("dns", f"net::ERR_NAME_NOT_RESOLVED: no address for {host}")
+        except OSError as e:
+            if e.errno in _OURS:
+                return Refusal("overloaded", f"this machine cannot look up {host}: {e.strerror}")
+            silent = isinstance(e, TimeoutError) or e.errno == socket.EAI_AGAIN
+            said = "no answer from DNS" if silent else "no address"
+            return Refusal("dns", f"net::ERR_NAME_NOT_RESOLVED: {said} for {host}")
         reasons = {address: self.policy.refuses_address(host, address, port) for address in addresses}
         accepted = [address for address in addresses if reasons[address] is None]
         if not accepted:

@@ -8,6 +8,7 @@ nothing.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -16,7 +17,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
-from webgym.server.destinations import LOCALHOST, Address, is_localhost
+from webgym.server.egress.destinations import LOCALHOST, Address, is_localhost
 
 Resolver = Callable[[str], Awaitable[list[Address]]]
 """Addresses of a name in the order to try them; OSError if there are none."""
@@ -31,9 +32,9 @@ def _threads() -> ThreadPoolExecutor:
 
 
 async def system_resolver(name: str) -> list[Address]:
-    """The operating system's answer. The final dot keeps search domains out of it."""
+    """The operating system's answer, with its hosts file and search domains, as for any other program."""
     loop = asyncio.get_running_loop()
-    found = await loop.run_in_executor(_threads(), lambda: socket.getaddrinfo(f"{name}.", None, type=socket.SOCK_STREAM))
+    found = await loop.run_in_executor(_threads(), lambda: socket.getaddrinfo(name, None, type=socket.SOCK_STREAM))
     # An IPv6 answer may carry a zone (fe80::1%eth0), which is of this machine only: cut it, the range check
     # refuses it.
     texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
@@ -70,6 +71,8 @@ class Names:
             del self._known[name]
         task = self._asking.get(name)
         if task is None:
+            if len(self._asking) >= self._size:  # lookups outlive the connections that asked, so those do not bound them
+                raise OSError(errno.ENOBUFS, "too many lookups at once")
             task = self._asking[name] = asyncio.create_task(self._ask(name))
             task.add_done_callback(lambda _: self._asking.pop(name, None))
         # Shielded: the connection that asked first may go away while others wait for the same answer.

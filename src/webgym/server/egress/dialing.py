@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from ipaddress import IPv4Address
 from typing import Final
 
-from webgym.server.destinations import Address
-from webgym.server.splice import tune
+from webgym.server.egress.destinations import Address
+from webgym.server.egress.splice import tune
 
 _STAGGER: Final = 0.25
 

@@ -11,7 +11,7 @@ import asyncio
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, Protocol, cast
 
-from webgym.server.splice import Side, tune
+from webgym.server.egress.splice import Side, tune
 
 _LIMIT: Final = 1024
 _IPV4, _NAME, _IPV6 = 1, 3, 4

@@ -15,8 +15,8 @@ from typing import Final, Literal, Self
 from urllib.parse import unquote
 
 from webgym.errors import BadRequest
-from webgym.server.destinations import Host, at, canonical_host, split_port
-from webgym.server.failures import Kind, Refusal
+from webgym.server.egress.destinations import Host, at, canonical_host, split_port
+from webgym.server.egress.failures import Kind, Refusal
 
 _HEADER_LIMIT: Final = 16 * 1024
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: |\r)")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from webgym.server.destinations import Host, canonical_host
+from webgym.server.egress.destinations import Host, canonical_host
 
 Kind = Literal["blocked", "dns", "refused", "timeout", "unreachable", "upstream", "overloaded"]
 """All but the last are the site's, the policy's or the session's proxy's doing; `overloaded` is this

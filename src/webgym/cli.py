@@ -1,0 +1,115 @@
+"""`webgym <command>`. A command imports its stage when it runs: help is quick, and a broken part breaks only itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from textwrap import dedent
+
+EXIT_USAGE = 2
+
+
+@dataclass(frozen=True)
+class Command:
+    help: str
+    run: Callable[[list[str]], int]
+    examples: str = ""
+
+
+def _serve(arguments: list[str]) -> int:
+    from webgym.config import load
+    from webgym.server.settings import ServeSettings
+
+    settings = load(ServeSettings, arguments, command="webgym serve")
+    from webgym.server.serve import run
+
+    return run(settings)
+
+
+def _browser(arguments: list[str]) -> int:
+    from webgym.errors import ConfigError
+    from webgym.server import chromium
+
+    match arguments:
+        case []:
+            return chromium.show()
+        case ["install"]:
+            return chromium.run_install()
+        case _:
+            raise ConfigError("use `webgym browser` to see the choice, or `webgym browser install` to get one")
+
+
+def _demo(arguments: list[str]) -> int:
+    from webgym.config import load
+    from webgym.demo import DemoSettings, run
+
+    return run(load(DemoSettings, arguments, command="webgym demo"))
+
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command(
+        "A scripted agent at work in a leased browser, on a bundled page; no internet needed.",
+        _demo,
+        "webgym demo\nwebgym demo --keep pictures/",
+    ),
+    "serve": Command(
+        "The rollout server: leased browsers behind one HTTP call a step.",
+        _serve,
+        """\
+        webgym serve --sessions 16
+        webgym serve --config server.yaml --port 8000
+        WEBGYM_API_KEY=... webgym serve --host 0.0.0.0 --relay
+        webgym serve --egress.allow '*.localhost:8080'      # let pages reach a site of your own""",
+    ),
+    "browser": Command(
+        "Which Chromium is used and why; `webgym browser install` gets one.",
+        _browser,
+        "webgym browser\nwebgym browser install",
+    ),
+}
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {name:<{width}}  {command.help}" for name, command in COMMANDS.items())
+    return (
+        "WebGym: a training environment for visual web agents.\n\nusage: webgym <command> [options]\n\n"
+        f"{listed}\n\n`webgym <command> --help` lists a command's options.\n"
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(_usage())
+        return 0
+    if arguments[0] == "--version":
+        from webgym import __version__
+
+        sys.stdout.write(f"webgym {__version__}\n")
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    command = COMMANDS.get(name)
+    if command is None:
+        sys.stderr.write(f"webgym: there is no command {name!r}.\n\n{_usage()}")
+        return EXIT_USAGE
+    from webgym.errors import WebGymError
+
+    try:
+        if "--help" in rest or "-h" in rest:
+            sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
+        return command.run(rest)
+    except WebGymError as e:
+        sys.stderr.write(f"webgym {name}: {e}\n")
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        return 130
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in dedent(text).splitlines())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Settings from YAML files and the command line, checked before anything heavy is imported.
+
+`load(Model, arguments)` reads `--config FILE` first and lets every `--key value` (`--group.key value`) override it. What is
+wrong is said in one line per field, with the field's name as the person wrote it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    CliApp,
+    CliSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
+
+from webgym.errors import ConfigError
+
+S = TypeVar("S", bound="Settings")
+
+
+class Settings(BaseSettings):
+    """Base of every command's settings. The environment is not read: what a run does is in its file and its command."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        cli_kebab_case=True,
+        cli_implicit_flags=True,
+        cli_avoid_json=True,
+        cli_hide_none_type=True,
+        cli_use_class_docs_for_groups=False,
+        use_attribute_docstrings=False,
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
+def load(kind: type[S], arguments: list[str], *, command: str) -> S:
+    """Settings of a command; exits with help for `--help`, raises ConfigError for anything that does not fit."""
+    arguments, file = _take_config(arguments)
+    values = _read(file) if file is not None else {}
+    source: CliSettingsSource[Any] = CliSettingsSource(kind, cli_prog_name=command, cli_exit_on_error=False)
+    try:
+        return CliApp.run(kind, cli_args=arguments, cli_settings_source=source, cli_exit_on_error=False, **values)
+    except ValidationError as e:
+        raise ConfigError(describe(e)) from e
+    except SettingsError as e:
+        raise ConfigError(f"{e}. See `{command} --help`") from e
+
+
+def describe(error: ValidationError) -> str:
+    """One line per wrong field."""
+    lines = []
+    for problem in error.errors(include_url=False):
+        name = ".".join(str(part) for part in problem["loc"]) or "settings"
+        lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r:.80})")
+    return "\n".join(lines)
+
+
+def _take_config(arguments: list[str]) -> tuple[list[str], Path | None]:
+    for n, argument in enumerate(arguments):
+        if argument == "--config":
+            if n + 1 == len(arguments):
+                raise ConfigError("--config needs the name of a YAML file")
+            return arguments[:n] + arguments[n + 2 :], Path(arguments[n + 1])
+        if argument.startswith("--config="):
+            return arguments[:n] + arguments[n + 1 :], Path(argument.removeprefix("--config="))
+    return arguments, None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text())
+    except OSError as e:
+        raise ConfigError(f"cannot read {path}: {e.strerror}") from e
+    except yaml.YAMLError as e:
+        raise ConfigError(f"{path} is not YAML: {e}") from e
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path} must hold settings by name, not a {type(found).__name__}")
+    return found

@@ -1,0 +1,1 @@
+"""Rollouts: agents act in leased browsers, and what happened becomes episodes."""

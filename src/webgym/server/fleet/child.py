@@ -1,0 +1,92 @@
+"""A master or a worker as a child process.
+
+The parent writes one line of JSON (a `Job`) to our stdin and keeps it open; we answer with one line of JSON (a `Ready`) on
+stdout. When stdin closes, by the parent's wish or by its death, we drain and end. Secrets travel this way and not by
+command line or environment, where others could read them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from typing import Annotated, Literal
+
+import uvloop
+from pydantic import BaseModel, Field
+
+from webgym import logs
+from webgym.errors import WebGymError
+from webgym.server.master import MasterSettings, run_master
+from webgym.server.settings import WorkerSettings
+from webgym.server.worker import run_worker
+
+EXPECTED_FAILURE = 2
+
+
+class MasterJob(BaseModel):
+    role: Literal["master"] = "master"
+    settings: MasterSettings
+    port: int
+
+
+class WorkerJob(BaseModel):
+    role: Literal["worker"] = "worker"
+    settings: WorkerSettings
+    port: int = 0
+
+
+class Job(BaseModel):
+    job: Annotated[MasterJob | WorkerJob, Field(discriminator="role")]
+
+
+class Ready(BaseModel):
+    url: str | None = None
+    error: str | None = None
+
+
+async def run(job: MasterJob | WorkerJob) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Ctrl-C reaches the whole group: the parent decides, and tells us by closing stdin.
+        loop.add_signal_handler(number, stop.set if number == signal.SIGTERM else lambda: None)
+    await loop.connect_read_pipe(lambda: _UntilClosed(stop), sys.stdin)
+    ready: asyncio.Future[str] = loop.create_future()
+    ready.add_done_callback(lambda future: _say(Ready(url=future.result())))
+    if isinstance(job, MasterJob):
+        await run_master(job.settings, stop, job.port, ready)
+    else:
+        await run_worker(job.settings, stop, job.port, ready)
+
+
+class _UntilClosed(asyncio.Protocol):
+    def __init__(self, stop: asyncio.Event) -> None:
+        self._stop = stop
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop.set()
+
+
+def _say(message: Ready) -> None:
+    with contextlib.suppress(OSError):
+        sys.stdout.write(message.model_dump_json() + "\n")
+        sys.stdout.flush()
+
+
+def main() -> int:
+    logs.start()
+    job = Job.model_validate_json(sys.stdin.readline()).job
+    logs.hide(job.settings.key)
+    logs.hide(job.settings.fleet_key)
+    try:
+        uvloop.run(run(job))
+    except WebGymError as e:
+        _say(Ready(error=str(e)))
+        return EXPECTED_FAILURE
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

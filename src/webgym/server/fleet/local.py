@@ -1,0 +1,163 @@
+"""Master and workers as processes of one machine, kept running.
+
+Invariants: a child that dies is started again with its old port and its leftovers are swept; when this process ends, by
+whatever cause, its children drain and end, because their stdin closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlsplit
+
+from webgym.errors import ConfigError, ServerError, WebGymError
+from webgym.server.fleet.child import EXPECTED_FAILURE, Job, MasterJob, Ready, WorkerJob
+from webgym.server.folders import sweep
+from webgym.server.master import MasterSettings
+from webgym.server.settings import ServeSettings, WorkerSettings
+from webgym.server.worker import DRAIN_SECONDS
+
+log = logging.getLogger(__name__)
+
+START_SECONDS = 60.0
+STEADY_SECONDS = 30.0
+LONGEST_BACKOFF = 30.0
+PAUSE_SECONDS = 0.3
+
+
+@dataclass
+class Child:
+    """A process that is started again when it dies."""
+
+    name: str
+    job: Callable[[int], MasterJob | WorkerJob]
+    url: str = ""
+    process: asyncio.subprocess.Process | None = None
+    restarts: int = 0
+    _port: int = 0
+    _keeper: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    async def __aenter__(self) -> Self:
+        await self._start()
+        self._keeper = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.let_go()
+        await self._stop()
+
+    def let_go(self) -> None:
+        """Start it no more."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+
+    async def _start(self) -> None:
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "webgym.server.fleet.child", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(Job(job=self.job(self._port)).model_dump_json().encode() + b"\n")
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                line = await self.process.stdout.readline()
+        except TimeoutError:
+            await self._stop(within=0)
+            raise ServerError(f"the {self.name} was not ready in {START_SECONDS:g} s") from None
+        ready = Ready.model_validate_json(line) if line else Ready(error="it ended without a word; its log is above")
+        if ready.url is None:
+            code = await self.process.wait()
+            kind = ConfigError if code == EXPECTED_FAILURE else ServerError
+            raise kind(f"the {self.name} did not start: {ready.error}")
+        self.url = ready.url
+        self._port = urlsplit(ready.url).port or 0
+
+    async def _keep(self) -> None:
+        quick_deaths = 0
+        while True:
+            assert self.process is not None
+            started = time.monotonic()
+            code = await self.process.wait()
+            quick_deaths = quick_deaths + 1 if time.monotonic() - started < STEADY_SECONDS else 0
+            # A signal to the whole group ends the children first: leave time for our own to arrive.
+            await asyncio.sleep(PAUSE_SECONDS)
+            log.error("the %s ended with %d: starting it again", self.name, code)
+            await asyncio.to_thread(sweep)
+            while True:
+                if quick_deaths:
+                    await asyncio.sleep(min(LONGEST_BACKOFF, 0.2 * 2**quick_deaths))
+                try:
+                    await self._start()
+                except WebGymError as e:
+                    log.error("%s", e)
+                    quick_deaths += 1
+                    continue
+                self.restarts += 1
+                break
+
+    async def _stop(self, within: float = DRAIN_SECONDS + 10) -> None:
+        process = self.process
+        if process is None or process.returncode is not None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await process.wait()
+        if process.returncode is None:
+            log.error("the %s did not end in %g s: killing it", self.name, within)
+            process.kill()
+            await process.wait()
+            await asyncio.to_thread(sweep)
+
+
+@dataclass(frozen=True)
+class LocalFleet:
+    url: str
+    master: Child
+    workers: list[Child]
+
+
+@asynccontextmanager
+async def running_fleet(settings: ServeSettings, key: str | None) -> AsyncIterator[LocalFleet]:
+    """A master and its workers, up and reachable; all gone when the block ends."""
+    fleet_key = secrets.token_urlsafe(24)
+
+    def master_job(port: int) -> MasterJob:
+        return MasterJob(settings=MasterSettings(serve=settings, key=key, fleet_key=fleet_key), port=port or settings.port)
+
+    async with AsyncExitStack() as stack:
+        master = await stack.enter_async_context(Child("master", master_job))
+        count = settings.worker_count
+        workers = []
+        for n in range(count):
+
+            def worker_job(port: int, n: int = n) -> WorkerJob:
+                share = WorkerSettings(
+                    serve=settings,
+                    sessions=_share(settings.sessions, count, n),
+                    browsers=_share(settings.browser_count, count, n),
+                    master=master.url,
+                    key=key,
+                    fleet_key=fleet_key,
+                )
+                return WorkerJob(settings=share, port=port)
+
+            workers.append(await stack.enter_async_context(Child(f"worker {n + 1}", worker_job)))
+        try:
+            yield LocalFleet(master.url, master, workers)
+        finally:
+            for child in (master, *workers):
+                child.let_go()
+
+
+def _share(total: int, parts: int, n: int) -> int:
+    return total // parts + (1 if n < total % parts else 0)

@@ -1,0 +1,164 @@
+"""What the master knows of its workers, and who waits for a session. All of it is soft: heartbeats rebuild it.
+
+Invariants: waiters are served first come, first served; a slot is promised to one waiter at a time; a worker that has
+missed its beats is passed over until it beats again. The worker itself has the last word on its capacity, so a wrong
+belief here costs a retry and never a session given out twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from webgym.errors import Overloaded, Unavailable
+from webgym.server.protocol import FleetWorker, WorkerStatus
+
+MISSED_BEATS_SECONDS = 3.5
+FORGET_SECONDS = 60.0
+
+
+@dataclass
+class Member:
+    status: WorkerStatus
+    seen: float
+    sessions: set[str] = field(default_factory=set)
+    promised: int = 0
+    full: bool = False  # it said so itself; until its next beat
+
+    @property
+    def free(self) -> int:
+        if self.full or self.status.draining:
+            return 0
+        return max(0, self.status.capacity - len(self.sessions) - self.promised)
+
+
+class Registry:
+    def __init__(self, *, queue: int, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._queue = queue
+        self._members: dict[str, Member] = {}
+        self._waiting: deque[asyncio.Future[Member]] = deque()
+        self._started = clock()
+
+    # workers
+
+    def beat(self, status: WorkerStatus) -> None:
+        now = self._clock()
+        member = self._members.get(status.id)
+        if member is None:
+            member = self._members[status.id] = Member(status, now)
+        member.status, member.seen, member.full = status, now, False
+        member.sessions = set(status.sessions)
+        for worker_id in [key for key, one in self._members.items() if now - one.seen > FORGET_SECONDS]:
+            del self._members[worker_id]
+        self._serve()
+
+    def healthy(self, member: Member) -> bool:
+        return self._clock() - member.seen <= MISSED_BEATS_SECONDS
+
+    def suspect(self, member: Member) -> None:
+        """It could not be reached: pass it over until it beats again."""
+        member.seen = min(member.seen, self._clock() - MISSED_BEATS_SECONDS - 0.001)
+
+    def holder(self, session_id: str) -> Member | None:
+        return next((member for member in self._members.values() if session_id in member.sessions), None)
+
+    def member(self, worker_id: str) -> Member | None:
+        return self._members.get(worker_id)
+
+    @property
+    def warming(self) -> bool:
+        """A master that has just started may not have heard of a session that lives."""
+        return self._clock() - self._started < MISSED_BEATS_SECONDS
+
+    @property
+    def queued(self) -> int:
+        return sum(1 for waiter in self._waiting if not waiter.done())
+
+    def workers(self) -> list[FleetWorker]:
+        now = self._clock()
+        return [
+            FleetWorker(
+                id=member.status.id,
+                url=member.status.url,
+                capacity=member.status.capacity,
+                available=member.free if self.healthy(member) else 0,
+                sessions=len(member.sessions),
+                healthy=self.healthy(member) and member.status.capacity > 0,
+                draining=member.status.draining,
+                last_seen=round(now - member.seen, 3),
+            )
+            for member in self._members.values()
+        ]
+
+    # slots
+
+    async def reserve(self, wait: float, *, first: bool = False) -> Member:
+        """Promise a slot on the least loaded worker; wait in line at most `wait` seconds for one."""
+        if first or not self.queued:
+            member = self._best()
+            if member is not None:
+                member.promised += 1
+                return member
+        if not any(self.healthy(member) and member.status.capacity for member in self._members.values()):
+            if wait <= 0:
+                raise Unavailable("no worker is up", retry_after=2.0)
+        elif wait <= 0 or self.queued >= self._queue:
+            raise Overloaded(f"every session is taken and {self.queued} clients wait", retry_after=self._retry_after())
+        if self.queued >= self._queue:
+            raise Overloaded(f"{self.queued} clients wait already", retry_after=self._retry_after())
+        waiter: asyncio.Future[Member] = asyncio.get_running_loop().create_future()
+        if first:
+            self._waiting.appendleft(waiter)
+        else:
+            self._waiting.append(waiter)
+        try:
+            async with asyncio.timeout(wait):
+                return await asyncio.shield(waiter)
+        except TimeoutError:
+            if waiter.done():
+                return waiter.result()
+            raise Overloaded(f"no session became free in {wait:g} s", retry_after=self._retry_after()) from None
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self.settle(waiter.result(), None)
+            raise
+        finally:
+            waiter.cancel()
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+
+    def settle(self, member: Member, session_id: str | None) -> None:
+        """A promise was kept (with a session) or let go."""
+        member.promised -= 1
+        if session_id is not None:
+            member.sessions.add(session_id)
+        self._serve()
+
+    def released(self, session_id: str) -> None:
+        member = self.holder(session_id)
+        if member is not None:
+            member.sessions.discard(session_id)
+            self._serve()
+
+    def _best(self) -> Member | None:
+        free = [member for member in self._members.values() if member.free and self.healthy(member)]
+        return max(free, key=lambda member: member.free / member.status.capacity, default=None)
+
+    def _serve(self) -> None:
+        while self._waiting:
+            if self._waiting[0].done():
+                self._waiting.popleft()
+                continue
+            member = self._best()
+            if member is None:
+                return
+            member.promised += 1
+            self._waiting.popleft().set_result(member)
+
+    def _retry_after(self) -> float:
+        """The longer the line, the later one should ask again; at least a beat."""
+        capacity = sum(member.status.capacity for member in self._members.values()) or 1
+        return min(30.0, 1.0 + self.queued / capacity)

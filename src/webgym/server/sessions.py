@@ -1,0 +1,326 @@
+"""What a worker does for its clients, without any HTTP: create, step, observe, renew, release.
+
+Every method either returns a wire model or raises a `ServerError`. A session that cannot go on (its browser died, its page
+cannot be freed, its lease ended) is ended here, once, with the reason that later calls on it will hear.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from webgym import types as t
+from webgym.errors import (
+    BadRequest,
+    BrowserError,
+    BrowserGone,
+    Overloaded,
+    PageUnresponsive,
+    ServerError,
+    StaleLease,
+    Unavailable,
+    UnknownSession,
+)
+from webgym.server import storage
+from webgym.server.actions import CannotDo, navigate, perform
+from webgym.server.browser import UpstreamProxy
+from webgym.server.cdp import ConnectionClosed, ProtocolError
+from webgym.server.egress import BYPASS, Egress, EgressPolicy
+from webgym.server.leases import Leased, Leases
+from webgym.server.metrics import Metrics
+from webgym.server.observe import observe
+from webgym.server.pool import Pool
+from webgym.server.protocol import Lease, NewSession, SessionStarted, StepRequest, StepResult, StorageState, StoredFile
+from webgym.server.settle import SettleLimits
+from webgym.server.surprises import safe_name
+from webgym.server.tabs import Emulation
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 1.0
+CALL_SECONDS = 90.0  # over everything a call may do; the parts have their own, shorter deadlines
+
+
+class Sessions:
+    def __init__(
+        self,
+        pool: Pool,
+        egress: Egress,
+        *,
+        capacity: int,
+        policy: EgressPolicy,
+        settle: SettleLimits,
+        max_file: int,
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.capacity = capacity
+        self.leases = Leases(clock)
+        self.draining = False
+        self._pool = pool
+        self._egress = egress
+        self._policy = policy
+        self._settle = settle
+        self._max_file = max_file
+        self._metrics = metrics
+        self._starting = 0
+        self._created: dict[str, asyncio.Future[SessionStarted]] = {}
+        self._endings: set[asyncio.Task[None]] = set()
+        self._idle = asyncio.Event()
+        self.changed = asyncio.Event()  # a place became free
+
+    @property
+    def available(self) -> int:
+        return max(0, self.capacity - len(self.leases) - self._starting - len(self._endings))
+
+    # create and end
+
+    async def create(self, request: NewSession, base_url: str | None) -> SessionStarted:
+        if request.key is None:
+            return await self._create(request, base_url)
+        earlier = self._created.get(request.key)
+        if earlier is not None:
+            return await asyncio.shield(earlier)
+        future: asyncio.Future[SessionStarted] = asyncio.get_running_loop().create_future()
+        self._created[request.key] = future
+        try:
+            started = await self._create(request, base_url)
+        except BaseException as e:
+            self._created.pop(request.key, None)
+            future.set_exception(e if isinstance(e, ServerError) else Unavailable("the session was not created"))
+            future.exception()
+            raise
+        future.set_result(started)
+        return started
+
+    async def _create(self, request: NewSession, base_url: str | None) -> SessionStarted:
+        if self.draining:
+            raise Unavailable("this worker is shutting down", retry_after=5.0)
+        if not self.available:
+            raise Overloaded(f"all {self.capacity} sessions are taken", retry_after=1.0)
+        self._starting += 1
+        began = time.monotonic()
+        try:
+            leased = await self._lease(request)
+        finally:
+            self._starting -= 1
+        async with self._call(leased):
+            if request.storage_state is not None:
+                await storage.restore(leased.context, request.storage_state)
+            problem = None
+            if request.url is not None:
+                try:
+                    await navigate(leased.context.active, request.url, self._policy)
+                except CannotDo as e:
+                    problem = str(e)
+            seen = await observe(leased.context, request.look, leased.egress, self._settle, action_error=problem)
+        self._metrics.session_started(time.monotonic() - began)
+        lease = self.leases.renew(leased)
+        return SessionStarted(id=leased.id, lease=lease, url=base_url, observation=seen)
+
+    async def _lease(self, request: NewSession) -> Leased:
+        egress, proxy = self._egress, None
+        if request.proxy is not None:
+            egress = Egress(self._policy, upstream=request.proxy.get_secret_value())
+            await egress.__aenter__()
+            proxy = UpstreamProxy(egress.proxy_url, BYPASS)
+        try:
+            browser, context = await self._pool.take(proxy)
+        except BaseException:
+            if egress is not self._egress:
+                await asyncio.shield(egress.close())
+            raise
+        context.emulate(
+            Emulation(
+                width=request.viewport.width,
+                height=request.viewport.height,
+                locale=request.locale,
+                time_zone=request.time_zone,
+                user_agent=request.user_agent,
+                headers=tuple(request.headers.items()),
+            )
+        )
+        return self.leases.grant(
+            browser,
+            context,
+            egress,
+            owns_egress=egress is not self._egress,
+            ttl=request.ttl,
+            lifetime=request.lifetime,
+            idempotency=request.key,
+        )
+
+    async def release(self, session_id: str, token: str | None) -> None:
+        leased = self.leases.find(session_id, token)
+        await self.end(leased, StaleLease("the session was released"))
+
+    async def end(self, leased: Leased, why: ServerError) -> None:
+        """End a session and wait until its browser context is gone; the ending goes on if the caller is cancelled."""
+        task = self.begin_end(leased, why)
+        if task is not None:
+            await asyncio.shield(task)
+
+    def begin_end(self, leased: Leased, why: ServerError) -> asyncio.Task[None] | None:
+        """Take a session from its holder now, once; the returned task gives its browser context back."""
+        if not self.leases.end(leased, why):
+            return None
+        self._metrics.session_ended(why.code if not isinstance(why, StaleLease) else why.message)
+        if leased.idempotency is not None:
+            self._created.pop(leased.idempotency, None)
+        task = asyncio.create_task(self._dispose(leased))
+        self._endings.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._endings.discard(task)
+        self.changed.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a session's context could not be given back", exc_info=error)
+        if not self.leases and not self._endings:
+            self._idle.set()
+
+    async def _dispose(self, leased: Leased) -> None:
+        for step in leased.steps:
+            if not step.result.done():
+                step.result.set_exception(StaleLease("the session ended"))
+                step.result.exception()
+        await self._pool.give_back(leased.browser, leased.context)
+        if leased.owns_egress:
+            await leased.egress.close()
+
+    async def sweep_forever(self) -> None:
+        """Free sessions whose lease ran out or whose browser died, though nobody asks for them."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            for leased in self.leases.all():
+                if not leased.context.alive:
+                    self.begin_end(leased, BrowserGone("the browser under this session is gone"))
+                elif self.leases.expired(leased):
+                    self.begin_end(leased, StaleLease("the lease ran out"))
+
+    async def drain(self, within: float) -> None:
+        """Take no new sessions; give those there are time to end, then end them."""
+        self.draining = True
+        if self.leases or self._endings:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(within):
+                    await self._idle.wait()
+        await asyncio.gather(*(self.end(leased, StaleLease("the worker shut down")) for leased in self.leases.all()))
+
+    # use
+
+    @asynccontextmanager
+    async def _call(self, leased: Leased) -> AsyncIterator[None]:
+        """One call on a session: it holds the lease, has a deadline, and ends the session if the session is past help."""
+        leased.calls += 1
+        try:
+            async with asyncio.timeout(CALL_SECONDS), leased.lock:
+                yield
+        except TimeoutError:
+            error = PageUnresponsive(f"the call took more than {CALL_SECONDS:g} s; its session was closed")
+            await self.end(leased, error)
+            raise error from None
+        except (BrowserGone, PageUnresponsive) as e:
+            await self.end(leased, e)
+            raise
+        except BrowserError as e:
+            if leased.context.alive:
+                raise ServerError(f"the browser refused: {e}") from e
+            gone = BrowserGone(f"the browser under this session is gone ({e})")
+            await self.end(leased, gone)
+            raise gone from e
+        finally:
+            leased.calls -= 1
+            self.leases.renew(leased)
+
+    async def step(self, session_id: str, token: str | None, request: StepRequest) -> StepResult:
+        leased = self.leases.find(session_id, token)
+        stored = leased.stored(request)
+        if stored is not None:
+            return (await asyncio.shield(stored)).model_copy(update={"repeated": True})
+        step = leased.accept(request)
+        began = time.monotonic()
+        try:
+            async with self._call(leased):
+                seen = await self._act(leased, request)
+        except BaseException as e:
+            if not step.result.done():
+                step.result.set_exception(e if isinstance(e, ServerError) else Unavailable("the step was interrupted"))
+                step.result.exception()
+            raise
+        result = StepResult(seq=step.seq, observation=seen)
+        step.result.set_result(result)
+        self._metrics.step(request.action.kind, time.monotonic() - began, seen.settled.ms / 1000)
+        return result
+
+    async def _act(self, leased: Leased, request: StepRequest) -> t.Observation:
+        context, action = leased.context, request.action
+        problem = None
+        try:
+            await perform(context, action, self._policy)
+        except CannotDo as e:
+            problem = str(e)
+        except ConnectionClosed:
+            if not context.alive:
+                raise
+        except ProtocolError as e:
+            problem = f"the browser refused: {e}"
+        except BrowserError:
+            # No answer: the page hangs. `observe` finds that out too, frees it if it can, and says so.
+            log.info("session %s: %s had no answer", leased.id, action.kind)
+        return await observe(
+            context,
+            request.look,
+            leased.egress,
+            self._settle,
+            typing=isinstance(action, t.Type | t.Key),
+            action_error=problem,
+        )
+
+    async def observe(self, session_id: str, token: str | None, look: t.Look) -> t.Observation:
+        leased = self.leases.find(session_id, token)
+        async with self._call(leased):
+            return await observe(leased.context, look, leased.egress, self._settle)
+
+    def renew(self, session_id: str, token: str | None, ttl: float | None) -> Lease:
+        leased = self.leases.find(session_id, token)
+        if not leased.context.alive:
+            raise BrowserGone("the browser under this session is gone")
+        return self.leases.renew(leased, ttl)
+
+    async def storage(self, session_id: str, token: str | None) -> StorageState:
+        leased = self.leases.find(session_id, token)
+        async with self._call(leased):
+            return await storage.save(leased.context)
+
+    # files
+
+    def put_file(self, session_id: str, token: str | None, name: str, data: bytes) -> StoredFile:
+        leased = self.leases.find(session_id, token)
+        self.leases.renew(leased)
+        path = _file(leased, name)
+        held = sum(file.stat().st_size for file in leased.context.folder.iterdir() if file.is_file())
+        if held + len(data) > self._max_file:
+            raise BadRequest(f"the session's folder may hold {self._max_file} bytes, and has {held}")
+        path.write_bytes(data)
+        return StoredFile(name=name, size=len(data))
+
+    def file(self, session_id: str, token: str | None, name: str) -> Path:
+        leased = self.leases.find(session_id, token)
+        self.leases.renew(leased)
+        path = _file(leased, name)
+        if path.is_symlink() or not path.is_file():
+            raise UnknownSession(f"there is no file {name!r:.200} in the session's folder")
+        return path
+
+
+def _file(leased: Leased, name: str) -> Path:
+    if name != safe_name(name):
+        raise BadRequest(f"{name!r:.200} is not a plain file name")
+    return leased.context.folder / name

@@ -1,0 +1,95 @@
+"""Everything `webgym serve` can be told. Defaults are the safe ones; secrets have none and never come by command line."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from webgym.config import Settings
+from webgym.errors import ConfigError
+from webgym.server.egress import EgressPolicy
+from webgym.server.settle import SettleLimits
+
+KEY_VARIABLE = "WEBGYM_API_KEY"
+SHORTEST_KEY = 16
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class BrowserLimits(BaseModel):
+    """When a browser process is replaced (its running sessions end in peace) and what a session may take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_age: float = Field(3600.0, gt=0, description="seconds")
+    max_sessions: int = Field(400, ge=1, description="sessions served")
+    max_memory: int = Field(4096, ge=256, description="MB of the whole process group, shared pages not counted")
+    max_download: int = Field(50, ge=0, description="MB of downloads a session may keep")
+    warm: int = Field(1, ge=0, le=16, description="contexts kept ready in each process")
+
+
+class ServeSettings(Settings):
+    """The rollout server: leased browsers behind one HTTP call a step."""
+
+    host: str = Field("127.0.0.1", description="address to listen on; anything but loopback needs WEBGYM_API_KEY")
+    port: int = Field(7860, ge=0, le=65535, description="0 picks a free one")
+    advertise: str | None = Field(None, description="host name by which clients reach the workers; the host if unset")
+    sessions: int = Field(16, ge=1, le=4096, description="browser sessions held at a time")
+    workers: int = Field(0, ge=0, le=64, description="worker processes; 0 means one for every eight cores")
+    browsers: int = Field(0, ge=0, le=256, description="Chromium processes; 0 means one a core")
+    relay: bool = Field(False, description="all traffic through the master's address, for clients that reach only that")
+    queue: int = Field(256, ge=0, le=100_000, description="clients that may wait for a session; the next is told 429")
+    max_body: int = Field(64, ge=1, le=1024, description="MB of a request body")
+    chromium: Path | None = Field(None, description="which Chromium to use; `webgym browser` shows the choice")
+    sandbox: bool = Field(
+        default_factory=lambda: os.environ.get("WEBGYM_NO_SANDBOX") != "1",
+        description="Chromium's sandbox; --no-sandbox (or WEBGYM_NO_SANDBOX=1) where it cannot run: as root, in a container",
+    )
+    low_memory: bool = Field(False, description="less memory a session, for some speed")
+    egress: EgressPolicy = Field(EgressPolicy(), description="where pages may connect to")
+    settle: SettleLimits = Field(SettleLimits(), description="how long to wait for pages to come to rest")
+    limits: BrowserLimits = Field(BrowserLimits(), description="when browsers are replaced")
+
+    @model_validator(mode="after")
+    def _enough_sessions(self) -> Self:
+        if self.workers > self.sessions:
+            raise ValueError(f"{self.workers} workers cannot share {self.sessions} sessions: each needs at least one")
+        return self
+
+    @property
+    def worker_count(self) -> int:
+        return self.workers or min(self.sessions, max(1, (os.cpu_count() or 1) // 8))
+
+    @property
+    def browser_count(self) -> int:
+        return max(self.worker_count, self.browsers or min(self.sessions, os.cpu_count() or 1))
+
+
+class WorkerSettings(BaseModel):
+    """One worker's share of the above; handed to it by the process that starts it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    serve: ServeSettings
+    sessions: int
+    browsers: int
+    master: str | None = None
+    key: str | None = Field(None, repr=False)
+    fleet_key: str = Field("", repr=False)
+
+
+def api_key(host: str) -> tuple[str, bool]:
+    """The key clients must show, and whether it was made up just now."""
+    given = os.environ.get(KEY_VARIABLE)
+    if given is None:
+        if host not in LOOPBACK:
+            raise ConfigError(
+                f"listening on {host} needs a key of your own: set {KEY_VARIABLE} to at least {SHORTEST_KEY} characters"
+            )
+        return secrets.token_urlsafe(24), True
+    if len(given) < SHORTEST_KEY or not given.isascii() or any(c.isspace() for c in given):
+        raise ConfigError(f"{KEY_VARIABLE} must be at least {SHORTEST_KEY} printable ASCII characters without blanks")
+    return given, False
