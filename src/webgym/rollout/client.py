@@ -35,7 +35,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import quote
 
@@ -87,8 +87,8 @@ class _Request:
     operation: Operation
     method: str
     url: str
-    headers: Mapping[str, str]
-    body: bytes | None = None
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)
     extra: float = 0.0  # seconds on top of the operation's
 
 
@@ -133,9 +133,9 @@ class _Transport:
             except (Unreachable, errors.Overloaded, errors.Unavailable) as e:
                 busy = isinstance(e, ServerError)
                 failures[busy] += 1
-                now = self.clock()
+                now, asked = self.clock(), (e.retry_after or 0.0) if isinstance(e, ServerError) else 0.0
                 give_up = min(give_up, now + min(patience, self.patience))
-                pause = self.chance() * min(5.0, 0.1 * 2.0 ** sum(failures)) + (getattr(e, "retry_after", None) or 0.0)
+                pause = asked + self.chance() * min(5.0, 0.1 * 2.0 ** min(sum(failures), 9))
                 if failures[busy] > self.retries.get(request.operation, (0, 0))[busy] or now + pause > give_up:
                     raise
                 log.info("%s: %s; again in %.2f s", request.operation, type(e).__name__, pause)
