@@ -29,13 +29,13 @@ def _serve(arguments: list[str]) -> int:
 
 def _browser(arguments: list[str]) -> int:
     from webgym.errors import ConfigError
-    from webgym.server import chromium
+    from webgym.server import chromium, chromium_install
 
     match arguments:
         case []:
             return chromium.show()
         case ["install"]:
-            return chromium.run_install()
+            return chromium_install.run_install()
         case _:
             raise ConfigError("use `webgym browser` to see the choice, or `webgym browser install` to get one")
 

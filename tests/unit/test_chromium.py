@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from webgym.errors import BrowserMissing, ConfigError
-from webgym.server.chromium import Machine, candidates, find, install, run_install, show
+from webgym.server.chromium import Machine, candidates, find, show
+from webgym.server.chromium_install import install, run_install
 
 OLD_LAYOUT = "chrome-linux/headless_shell"
 NEW_LAYOUT = "chrome-headless-shell-linux64/chrome-headless-shell"

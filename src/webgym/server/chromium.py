@@ -1,4 +1,4 @@
-"""Which Chromium to run, and how to get one.
+"""Which Chromium to run.
 
 Invariants:
 - What `find` returns has just answered `--version`: a path that exists is not yet a browser.
@@ -15,12 +15,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,23 +24,14 @@ from pathlib import Path
 from typing import Literal
 
 from webgym.errors import BrowserError, BrowserMissing, ConfigError, WebGymError
+from webgym.server.commands import run
 
 Kind = Literal["headless-shell", "chromium", "chrome"]
-Say = Callable[[str], None]
 
 PROBE_SECONDS = 20.0  # a Mac verifies an app's signature at its first start
 DOWNLOAD_SECONDS = 300.0
-PACKAGES_SECONDS = 600.0
-STILL_SECONDS = 15.0  # a person is told at least this often that a long command still runs
 
-# Playwright tries five times, each with this limit on a silent connection: a network that swallows packets
-# costs half a minute, not the two and a half of Playwright's own limit.
-DOWNLOAD_SILENCE_MS = "6000"
-
-CANNOT_START, NOT_LINKED = (
-    126,
-    127,
-)  # exit statuses: of a shell, and of the dynamic loader when a library is missing
+NOT_LINKED = 127  # the dynamic loader's exit status when a library is missing
 
 LEANER = "a headless shell, leaner than a full Chromium"
 FULL = "no headless shell was found; a full Chromium works too but takes more memory"
@@ -131,7 +118,7 @@ def version(path: Path, *, within: float = PROBE_SECONDS) -> str:
 @lru_cache(maxsize=64)
 def _version(path: Path, changed: int, within: float) -> str:
     del changed  # a part of the key only: a browser that was updated is asked again
-    done = _run([str(path), "--version"], within=within)
+    done = run([str(path), "--version"], within=within)
     if done.code is None:
         raise BrowserError(f"gave no answer to --version in {within:g} s")
     if done.code == NOT_LINKED:
@@ -176,7 +163,7 @@ def _places(setting: Path | None, machine: Machine) -> Iterator[_Place]:
         yield _chosen("WEBGYM_CHROMIUM", Path(named), machine)
 
     cache = playwright_cache(machine)
-    shells = _playwright_shells(cache)
+    shells = playwright_shells(cache)
     for shell in shells:
         yield _Place("Playwright's cache", shell, "headless-shell", f"Playwright's: {LEANER}")
     if not shells:
@@ -236,7 +223,7 @@ def playwright_cache(machine: Machine) -> Path:
     return Path(machine.env.get("XDG_CACHE_HOME") or machine.home / ".cache") / "ms-playwright"
 
 
-def _playwright_shells(cache: Path) -> list[Path]:
+def playwright_shells(cache: Path) -> list[Path]:
     """Newest revision first. The folder below it names the platform and has changed over the years."""
     names = ("chrome-headless-shell", "headless_shell")
     found = [path for name in names for path in cache.glob(f"chromium_headless_shell-*/*/{name}")]
@@ -246,209 +233,6 @@ def _playwright_shells(cache: Path) -> list[Path]:
         return int(number) if number.isdigit() else -1
 
     return sorted((path for path in found if os.access(path, os.X_OK)), key=revision, reverse=True)
-
-
-@dataclass(frozen=True)
-class _Manager:
-    """A package manager: its command, what refreshes its lists, and the packages to try in turn."""
-
-    command: str
-    refresh: tuple[str, ...] | None
-    installs: tuple[tuple[str, ...], ...]
-    needs_root: bool = True
-
-    def by_hand(self, *, is_root: bool) -> str:
-        sudo = "sudo " if self.needs_root and not is_root else ""
-        steps = ((self.refresh,) if self.refresh else ()) + self.installs[:1]
-        return " && ".join(sudo + " ".join(step) for step in steps)
-
-
-# Debian recommends half a desktop with Chromium, but without a font every page is blank.
-_APT = ("apt-get", "install", "-y", "--no-install-recommends", "fonts-liberation")
-_MANAGERS = (
-    _Manager(
-        "apt-get",
-        ("apt-get", "update"),
-        ((*_APT, "chromium-headless-shell"), (*_APT, "chromium", "chromium-sandbox")),
-    ),
-    _Manager("dnf", None, (("dnf", "install", "-y", "chromium-headless"), ("dnf", "install", "-y", "chromium"))),
-    _Manager("pacman", None, (("pacman", "-Sy", "--noconfirm", "chromium"),)),
-    _Manager("apk", None, (("apk", "add", "chromium"),)),
-    _Manager("brew", None, (("brew", "install", "--cask", "chromium"),), needs_root=False),
-)
-
-
-def install(say: Say, *, machine: Machine | None = None) -> Chromium:
-    """The browser that is there, else Playwright's headless shell, else the system's package.
-
-    Raises BrowserMissing with the command to run by hand when neither can be had.
-    """
-    machine = machine or Machine()
-    with suppress(BrowserMissing):
-        chromium = find(machine=machine)
-        say(f"Chromium {chromium.version} is here already: {chromium.path}")
-        return chromium
-    installed = _from_playwright(say, machine) or _from_packages(say, machine)
-    if installed is None:
-        raise BrowserMissing(f"No Chromium could be installed. Run:\n  {_by_hand(machine)}")
-    say(f"Chromium {installed.version} is ready: {installed.path}")
-    return installed
-
-
-def _by_hand(machine: Machine) -> str:
-    """The command for a person. A shell in Playwright's cache that does not run misses only libraries."""
-    python = machine.python
-    if _playwright_shells(playwright_cache(machine)):
-        sudo = "" if machine.is_root else "sudo "
-        then = f"{sudo}{python} -m playwright install-deps chromium"
-        return f"{python} -m pip install playwright && {then}"
-    for manager in _MANAGERS:
-        if machine.which(manager.command):
-            return manager.by_hand(is_root=machine.is_root)
-    then = f"{python} -m playwright install --with-deps --only-shell chromium"
-    return f"{python} -m pip install playwright && {then}"
-
-
-def _from_playwright(say: Say, machine: Machine) -> Chromium | None:
-    with tempfile.TemporaryDirectory(prefix="webgym-playwright-") as folder:
-        ends = time.monotonic() + machine.download_seconds
-        python = _python_with_playwright(Path(folder), ends, say, machine)
-        if python is None:
-            return None
-        say("Downloading Playwright's headless shell (about 100 MB)")
-        env = {
-            "PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": DOWNLOAD_SILENCE_MS,
-            **machine.env,
-            "PLAYWRIGHT_BROWSERS_PATH": str(playwright_cache(machine)),
-        }
-        shell = [python, "-m", "playwright", "install", "--only-shell", "chromium"]
-        done = _run(shell, within=ends - time.monotonic(), env=env, say=say)
-        if done.code != 0:
-            say(f"The download did not work: {done.ending}")
-        if not _playwright_shells(playwright_cache(machine)):
-            return None
-        with suppress(BrowserMissing):
-            return find(machine=machine)
-        say("It does not start yet: libraries of the system are missing")
-        if not (machine.is_root or _sudo_asks_nothing(machine)):
-            return None
-        libraries = [python, "-m", "playwright", "install-deps", "chromium"]
-        done = _run(libraries, within=PACKAGES_SECONDS, env=env, say=say)
-        if done.code != 0:
-            say(f"They could not be installed: {done.ending}")
-        with suppress(BrowserMissing):
-            return find(machine=machine)
-    return None
-
-
-def _python_with_playwright(folder: Path, ends: float, say: Say, machine: Machine) -> str | None:
-    """This Python when it has Playwright, else that of a venv made for the occasion."""
-
-    def run(*argv: str) -> _Done:
-        return _run(argv, within=ends - time.monotonic(), env=machine.env, say=say)
-
-    if run(machine.python, "-c", "import playwright").code == 0:
-        return machine.python
-    say("Fetching Playwright into a temporary venv")
-    python = str(folder / "bin" / "python")
-    for step in (
-        (machine.python, "-m", "venv", str(folder)),
-        (python, "-m", "pip", "install", "-qq", "playwright"),
-    ):
-        done = run(*step)
-        if done.code != 0:
-            say(f"Playwright could not be fetched: {done.ending}")
-            return None
-    return python
-
-
-def _from_packages(say: Say, machine: Machine) -> Chromium | None:
-    env = {**machine.env, "DEBIAN_FRONTEND": "noninteractive"}
-    for manager in _MANAGERS:
-        if machine.which(manager.command) is None:
-            continue
-        sudo: tuple[str, ...] = ()
-        if manager.needs_root and not machine.is_root:
-            if not _sudo_asks_nothing(machine):
-                say(f"{manager.command} needs root, and sudo would ask for a password")
-                continue
-            sudo = ("sudo", "-n")
-        if manager.refresh is not None:
-            say(f"Running {' '.join(manager.refresh)}")
-            _run(_resolved((*sudo, *manager.refresh), machine), within=PACKAGES_SECONDS, env=env, say=say)
-        for argv in manager.installs:
-            say(f"Running {' '.join(argv)}")
-            done = _run(_resolved((*sudo, *argv), machine), within=PACKAGES_SECONDS, env=env, say=say)
-            if done.code != 0:
-                say(f"It did not work: {done.ending}")
-            with suppress(BrowserMissing):
-                return find(machine=machine)
-    return None
-
-
-def _sudo_asks_nothing(machine: Machine) -> bool:
-    if machine.which("sudo") is None:
-        return False
-    return _run(_resolved(("sudo", "-n", "true"), machine), within=PROBE_SECONDS, env=machine.env).code == 0
-
-
-def _resolved(argv: Sequence[str], machine: Machine) -> list[str]:
-    return [machine.which(argv[0]) or argv[0], *argv[1:]]
-
-
-@dataclass(frozen=True)
-class _Done:
-    code: int | None  # None: it was killed at its deadline
-    output: str
-
-    @property
-    def last_line(self) -> str:
-        lines = [line.strip() for line in self.output.splitlines()]
-        told = [line for line in lines if line and not line.startswith("at ")]  # below the stack of a Node program
-        return told[-1][:200] if told else "no output"
-
-    @property
-    def ending(self) -> str:
-        return "out of time" if self.code is None else f"exit status {self.code} ({self.last_line})"
-
-
-def _run(argv: Sequence[str], *, within: float, env: Mapping[str, str] | None = None, say: Say | None = None) -> _Done:
-    """Run to the end or to the deadline."""
-    began = time.monotonic()
-    try:
-        process = subprocess.Popen(
-            argv,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # a launcher's children die with it
-        )
-    except OSError as e:
-        return _Done(CANNOT_START, e.strerror or type(e).__name__)
-    try:
-        while (left := within - (time.monotonic() - began)) > 0:
-            try:
-                output, _ = process.communicate(timeout=min(left, STILL_SECONDS))
-                return _Done(process.returncode, output)
-            except subprocess.TimeoutExpired:
-                if say is not None:
-                    say(f"  still running, {time.monotonic() - began:.0f} s")
-        return _Done(None, "")
-    finally:
-        _end_group(process)
-
-
-def _end_group(process: subprocess.Popen[str]) -> None:
-    if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):  # PermissionError: it runs as root, through sudo
-            os.killpg(process.pid, signal.SIGKILL)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=5)
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def show(setting: Path | None = None, *, machine: Machine | None = None) -> int:
@@ -475,18 +259,4 @@ def show(setting: Path | None = None, *, machine: Machine | None = None) -> int:
         return 1
     console.print(f"[bold]{escape(str(chosen.path))}[/] {chosen.version} ({chosen.kind})")
     console.print(escape(chosen.why), style="dim")
-    return 0
-
-
-def run_install(*, machine: Machine | None = None) -> int:
-    """`webgym browser install`. 0 when there is a browser at the end."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    console = Console(soft_wrap=True)  # a command to copy must stay on its line
-    try:
-        install(lambda text: console.print(escape(text)), machine=machine)
-    except WebGymError as e:
-        console.print(f"[red]{escape(str(e))}[/]")
-        return 1
     return 0
