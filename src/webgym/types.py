@@ -262,3 +262,52 @@ class Observation(Wire):
     accessibility: str | None = None
     text: str | None = None
     truncated: tuple[Literal["marks", "accessibility", "text", "dialogs", "downloads"], ...] = ()
+
+
+# ── Tasks ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+Split = Literal["train", "test"]
+DifficultyBand = Literal["easy", "medium", "hard"]
+
+
+class FactGroup(Wire):
+    """Facts of a rubric that belong together; the judge looks for each of them."""
+
+    id: int
+    description: str
+    facts: Annotated[tuple[Annotated[str, StringConstraints(min_length=1)], ...], Field(min_length=1)]
+
+
+class Provenance(Wire):
+    """Where a task came from and who wrote its rubric."""
+
+    file: str = ""
+    line: int | None = None
+    licence: str = ""
+    rubric_model: str = Field("", description="The model that wrote the rubric; empty if the source brought it.")
+    rubric_version: str = ""
+
+
+class Task(Wire):
+    """Something to do on a website, with the facts by which it will be judged."""
+
+    id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    source: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    instruction: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+    website: str = Field(description="Canonical origin, such as https://example.com; empty if the task names none.")
+    domain: str
+    subdomain: str
+    groups: tuple[FactGroup, ...]
+    reference_answer: str | None = None
+    parent_id: str | None = Field(None, description="The task this one was decomposed from.")
+    split: Split = "train"
+    provenance: Provenance = Provenance()
+
+    @property
+    def difficulty(self) -> int:
+        """The number of facts over all groups."""
+        return sum(len(group.facts) for group in self.groups)
+
+    @property
+    def band(self) -> DifficultyBand:
+        return "easy" if self.difficulty <= 3 else "medium" if self.difficulty <= 6 else "hard"

@@ -1,0 +1,1 @@
+"""The task-set factory: sources in, rubric tasks out."""
