@@ -7,6 +7,8 @@
     │   ├── Unauthorized      401  missing or wrong API key
     │   ├── Forbidden         403  a foreign Host or Origin, or a URL the egress policy refuses
     │   ├── UnknownSession    404  no such session, ever
+    │   ├── UnknownFile       404  the session's folder has no such file
+    │   ├── RequestTimeout    408  the request did not arrive in time
     │   ├── StepConflict      409  a step out of order
     │   ├── StaleLease        410  the lease has ended; the session is gone
     │   ├── BrowserGone       410  the browser under the session died
@@ -71,6 +73,10 @@ class Forbidden(ServerError):
 
 class UnknownSession(ServerError):
     code, status = "unknown_session", 404
+
+
+class UnknownFile(ServerError):
+    code, status = "unknown_file", 404
 
 
 class RequestTimeout(ServerError):

@@ -1,8 +1,8 @@
 """HTTP as strangers meet it: keys, caps, deadlines, and errors with names. Master and worker share all of it.
 
-Order of defence: header bytes and the time to send them are capped in the protocol, before a request exists; then Host and
-Origin, then the key (compared in constant time), then the body's size and the time to send it. Only then does a handler
-run. Handlers return models; what is refused becomes an `ErrorBody`.
+Order of defence: header bytes and the time to send them are capped by `connections`, before a request exists; then Host
+and Origin, then the key (compared in constant time), then the body's size and the time to send it. Only then does a
+handler run. Handlers return models; what is refused becomes an `ErrorBody`, which names fields and never repeats values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from webgym.errors import BadRequest, BodyTooLarge, Forbidden, RequestTimeout, ServerError, Unauthorized
 from webgym.server.protocol import HEALTH, MSGPACK, ErrorBody, ErrorDetail
@@ -33,53 +32,6 @@ BODY_SECONDS = 30.0
 OPEN_PATHS = frozenset({HEALTH, "/docs", "/openapi.json"})
 
 _pack = msgspec.msgpack.Encoder().encode
-
-
-class CappedHttp(HttpToolsProtocol):
-    """Uvicorn's protocol with a cap on the header bytes of a request and on the time they may take."""
-
-    _header_bytes = 0
-    _header_timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._start_timer()
-
-    def data_received(self, data: bytes) -> None:
-        if self._header_timer is None and (self.cycle is None or self.cycle.response_complete):
-            self._header_bytes = 0
-            self._start_timer()
-        if self._header_timer is not None:
-            self._header_bytes += len(data)
-            over = self._header_bytes > MAX_HEADER_BYTES and b"\r\n\r\n" not in data[:MAX_HEADER_BYTES]
-            if over:
-                self._refuse(431, b"Request Header Fields Too Large")
-                return
-        super().data_received(data)
-
-    def on_headers_complete(self) -> None:
-        self._stop_timer()
-        super().on_headers_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def _start_timer(self) -> None:
-        self._stop_timer()
-        self._header_timer = self.loop.call_later(HEADER_SECONDS, self._refuse, 408, b"Request Timeout")
-
-    def _stop_timer(self) -> None:
-        if self._header_timer is not None:
-            self._header_timer.cancel()
-            self._header_timer = None
-
-    def _refuse(self, status: int, reason: bytes) -> None:
-        self._stop_timer()
-        if not self.transport.is_closing():
-            if self._header_bytes:
-                self.transport.write(b"HTTP/1.1 %d %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % (status, reason))
-            self.transport.close()
 
 
 class Guard:

@@ -25,6 +25,7 @@ from webgym.errors import Unauthorized, Unavailable, UnknownSession
 from webgym.server.http import new_app, reply
 from webgym.server.listen import Listener
 from webgym.server.metrics import Metrics
+from webgym.server.omniboxes import add_omniboxes_routes
 from webgym.server.openapi import docs_page
 from webgym.server.pool import MB
 from webgym.server.protocol import (
@@ -224,4 +225,5 @@ def master_app(master: Master) -> FastAPI:
     async def docs() -> Response:
         return docs_page(app.openapi())
 
+    add_omniboxes_routes(app, master)
     return app

@@ -1,36 +1,47 @@
 """The API of the first public WebGym, for clients that already speak it, on the master's address. docs/omniboxes.md maps it.
 
-    POST /get         ?lifetime_mins=60                            → Instance
-    POST /reset       Instance, as query or JSON                   → {"status": "success"}; the instance is gone
+    POST /get         ?lifetime_mins=60                            → Instance           a browser of one's own
+    POST /reset       Instance, as query or JSON                   → {"status": "success"}  it is gone
     GET  /screenshot  ?instance_id=&node=&interaction_mode=        → image/png
-    POST /execute     Instance and exactly one command, as JSON    → what the command answers
+    POST /execute     Instance and exactly one command, as JSON    → what `omnibox_commands` says
     GET  /metadata    ?instance_id=&node=                          → Viewport
-    GET  /probe       ?instance_id=&node=                          → {"status": "success"}
+    GET  /probe       ?instance_id=&node=                          → {"status": "success"}  it lives
     GET  /info                                                     → Info
 
-Invariants: nothing is kept here, every call becomes calls of version 1 on the worker. An instance id is a session's id and
-its lease; a node is a worker's id, looked up in the registry, so nothing a client sends becomes an address. What the agent
-did in vain is a 200 with `"status": "failed"`; whatever is not the agent's doing is an error status.
+Invariants: nothing is kept here; every call becomes calls of version 1 on the worker. An instance id is a session's id and
+its lease; a node is a worker's id, looked up in the registry, so nothing a client sends becomes an address. What an agent
+did in vain is a 200 with `"status": "failed"`; everything else that goes wrong is an error status with a `detail`.
 """
 
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, RootModel, StringConstraints, model_validator
+from pydantic import BaseModel, Field
 
 from webgym import types as t
 from webgym.errors import BadRequest, Overloaded, ServerError, Unavailable, UnknownSession, from_code
-from webgym.server import keyboard
 from webgym.server.http import describe
+from webgym.server.omnibox_commands import (
+    BLIND,
+    VIEWPORT,
+    Ask,
+    Back,
+    Execute,
+    Mode,
+    Outcome,
+    PageMetadata,
+    PageText,
+    Regions,
+    ScreenshotInfo,
+)
 from webgym.server.protocol import (
     LEASE_HEADER,
     MSGPACK,
@@ -50,46 +61,17 @@ if TYPE_CHECKING:
     from webgym.server.master import Answer, Master
     from webgym.server.registry import Member
 
-VIEWPORT = Viewport()
-LONGEST_MINUTES = 24 * 60
-DEFAULT_MINUTES = 60.0
-STRIDE = 200.0  # pixels of a scroll that does not say how far
-CORNER = {"x": 10.0, "y": 10.0}  # the wheel turns here for the page itself, away from boxes that scroll on their own
-BLIND = t.Look(image="none")
 INSTANCE_ID = re.compile(r"(s-[0-9a-f]{24})\.([A-Za-z0-9_-]{1,128})")
 
-Mode = Literal["coordinates", "set_of_marks"]
+Minutes = Annotated[float, Query(gt=0, le=24 * 60, allow_inf_nan=False, description="After which the instance ends.")]
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def _listed(value: object) -> object:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-Direction = Annotated[Literal["up", "down", "left", "right"], BeforeValidator(lambda v: v.lower() if isinstance(v, str) else v)]
-Amount = Annotated[float, Field(ge=0, le=100_000, description="pixels")]
-Texts = Annotated[tuple[t.Text, ...], BeforeValidator(_listed), Field(max_length=100)]
-KeyNames = Annotated[
-    tuple[Annotated[str, StringConstraints(min_length=1, max_length=40)], ...],
-    BeforeValidator(_listed),
-    Field(min_length=1, max_length=16),
-]
-
-
-# What is answered
-
-
 class Instance(BaseModel):
-    """Exactly these two: clients send all they got back with every command."""
+    """Exactly these two: clients send back all they were given with every command."""
 
     instance_id: str
     node: str
-
-
-class Outcome(BaseModel):
-    status: Literal["success", "failed", "screenshot_taken"] = "success"
-    reason: str | None = Field(None, description="Why the action had no effect, for the agent to read.")
-    navigation_error: str | None = Field(None, description="What the browser could not load and why.")
 
 
 class Node(BaseModel):
@@ -109,249 +91,186 @@ class Refusal(ErrorBody):
     detail: str
 
 
-class PageText(BaseModel):
-    text: str
-
-
-class PageMetadata(BaseModel):
-    title: str
-    url: str
-    status: int | None
-    scroll: t.ScrollPosition
-    navigation_error: str | None
-
-
-class Rect(t.Box):
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-
-class Region(BaseModel):
-    role: str
-    name: str
-    aria_name: str
-    tag_name: str = Field(description="The role again: version 1 does not tell tags.")
-    v_scrollable: bool = False
-    rects: tuple[Rect, ...]
-
-
-class Regions(RootModel[dict[str, Region]]):
-    pass
-
-
-class ScreenshotInfo(BaseModel):
-    visible_rects: tuple[str, ...]
-    rects_above: tuple[str, ...] = ()
-    rects_below: tuple[str, ...] = ()
-    interactive_regions: dict[str, Region]
-    id_mapping: dict[str, str]
-
-
-def _region(mark: t.Mark) -> Region:
-    box = mark.box
-    edges = {"left": box.x, "top": box.y, "right": box.x + box.width, "bottom": box.y + box.height}
-    rect = Rect(**box.model_dump(), **edges)
-    return Region(role=mark.role, name=mark.name, aria_name=mark.name, tag_name=mark.role, rects=(rect,))
-
-
-def _regions(seen: t.Observation) -> dict[str, Region]:
-    return {str(mark.id): _region(mark) for mark in seen.marks or ()}
-
-
-# Commands
-
-
-class Arguments(BaseModel):
-    """Unlike version 1, keys that mean nothing here are ignored: old clients send some. Numbers may stand for text."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, coerce_numbers_to_str=True)
-
-
-class Act(Arguments):
-    """A command that becomes actions, done one after another until one fails."""
-
-    @abstractmethod
-    def actions(self) -> tuple[t.Action, ...]: ...
-
-
-class Ask(Arguments):
-    """A command that becomes a look and leaves the page alone."""
-
-    @abstractmethod
-    def look(self) -> t.Look: ...
-
-    @abstractmethod
-    def answer(self, seen: t.Observation) -> BaseModel: ...
-
-
-class AtPoint(Arguments):
-    x: t.Pixel
-    y: t.Pixel
-
-    @property
-    def aim(self) -> dict[str, Any]:
-        return {"x": self.x, "y": self.y}
-
-
-class AtElement(Arguments):
-    id: t.ElementId
-
-    @property
-    def aim(self) -> dict[str, Any]:
-        return {"element": self.id}
-
-
-def _scroll(aim: dict[str, Any], direction: Direction, amount: float) -> t.Scroll:
-    back = direction in ("up", "left")
-    signed = -amount if back else amount
-    return t.Scroll(**aim, dx=signed if direction in ("left", "right") else 0, dy=signed if direction in ("up", "down") else 0)
-
-
-class VisitPage(Act):
-    url: t.Url
-
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Navigate(url=self.url),)
-
-
-class ClickCoords(AtPoint, Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Click(**self.aim),)
-
-
-class ClickId(AtElement, Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Click(**self.aim),)
-
-
-class Filling(Arguments):
-    value: t.Text
-    press_enter: bool = True
-    delete_existing: bool = False
-
-    def typing(self, aim: dict[str, Any]) -> tuple[t.Action, ...]:
-        return (t.Type(**aim, text=self.value, enter=self.press_enter, clear=self.delete_existing),)
-
-
-class FillCoords(AtPoint, Filling, Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return self.typing(self.aim)
-
-
-class FillId(AtElement, Filling, Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return self.typing(self.aim)
-
-
-class PageDown(Act):
-    amount: Amount = STRIDE
-    full_page: bool = False
-
-    def actions(self) -> tuple[t.Action, ...]:
-        return (_scroll(CORNER, "down", VIEWPORT.height if self.full_page else self.amount),)
-
-
-class PageUp(PageDown):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (_scroll(CORNER, "up", VIEWPORT.height if self.full_page else self.amount),)
-
-
-class ScrollId(AtElement, Act):
-    direction: Direction = "down"
-    amount: Amount = STRIDE
-
-    def actions(self) -> tuple[t.Action, ...]:
-        return (_scroll(self.aim, self.direction, self.amount),)
-
-
-class ScrollCoords(AtPoint, Act):
-    """By `dx` and `dy` if either is given, else by `amount` in `direction`."""
-
-    direction: Direction = "down"
-    amount: Amount = STRIDE
-    dx: float | None = Field(None, ge=-100_000, le=100_000, validation_alias=AliasChoices("dx", "delta_x", "scroll_x"))
-    dy: float | None = Field(None, ge=-100_000, le=100_000, validation_alias=AliasChoices("dy", "delta_y", "scroll_y"))
-
-    def actions(self) -> tuple[t.Action, ...]:
-        if self.dx is None and self.dy is None:
-            return (_scroll(self.aim, self.direction, self.amount),)
-        return (t.Scroll(**self.aim, dx=self.dx or 0, dy=self.dy or 0),)
-
-
-class HoverCoords(AtPoint, Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Hover(**self.aim),)
-
-
-class HoverId(AtElement, Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Hover(**self.aim),)
-
-
-class HoverAndScrollCoords(ScrollCoords):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Hover(**self.aim), *super().actions())
-
-
-class Keypress(Act):
-    """Modifiers are held for the keys after them: `["ctrl", "a"]` is one combination, `["Tab", "Enter"]` two keys."""
-
-    keys: KeyNames
-
-    def actions(self) -> tuple[t.Action, ...]:
-        held: list[str] = []
-        pressed: list[str] = []
-        for key in self.keys:
-            modifier = _modifier(key)
-            if modifier is None:
-                pressed.append("+".join([*held, key]))
-            elif modifier not in held:
-                held.append(modifier)
-        return (t.Key(keys=tuple(pressed or ["+".join(held)])),)
-
-
-def _modifier(key: str) -> str | None:
-    try:
-        others, name = keyboard.parse(key)
-    except keyboard.UnknownKey:
-        return None  # for the worker to refuse, in words the agent can read
-    return name if name in keyboard.MODIFIERS and not others else None
-
-
-class Back(Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Back(),)
-
-
-class SelectOption(Act):
-    """Options of the list at `id` or `x`, `y`, by label or value. Without options the place itself is clicked: old clients
-    name the option as an element."""
-
-    id: t.ElementId | None = None
-    x: t.Pixel | None = None
-    y: t.Pixel | None = None
-    options: Texts = Field((), validation_alias=AliasChoices("options", "option", "values", "value"))
-
-    @model_validator(mode="after")
-    def _one_aim(self) -> Self:
-        if (self.x is None) != (self.y is None) or (self.id is None) == (self.x is None):
-            raise ValueError("give either id or x and y")
-        return self
-
-    def actions(self) -> tuple[t.Action, ...]:
-        aim: dict[str, Any] = {"element": self.id, "x": self.x, "y": self.y}
-        return (t.Select(**aim, options=self.options) if self.options else t.Click(**aim),)
-
-
-class Sleep(Act):
-    duration: t.Seconds = 1.0
-
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Wait(seconds=self.duration),)
-
-
-class TabAndEnter(Act):
-    def actions(self) -> tuple[t.Action, ...]:
-        return (t.Key(keys=("Tab", "Enter")),)
+@dataclass(frozen=True)
+class _Held:
+    """An instance taken apart: whom to ask, for which session, with which lease."""
+
+    member: Member
+    session_id: str
+    token: str = field(repr=False)
+
+
+class Omniboxes:
+    """The old words on the one side, version 1 on the other."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+
+    async def get(self, minutes: float) -> Instance:
+        # Old clients do not renew: the lease lasts as long as the instance may.
+        request = NewSession(viewport=VIEWPORT, ttl=minutes * 60, lifetime=minutes * 60, look=BLIND)
+        started = _read(SessionStarted, await self._master.create(request, accept=MSGPACK, relay=False))
+        workers = [one for one in self._master.registry.workers() if one.url == started.url]
+        if not workers:
+            raise Unavailable("the worker left while it made the instance", retry_after=1.0)
+        # One that died may still be known by the address of its successor.
+        node = min(workers, key=lambda one: one.last_seen).id
+        return Instance(instance_id=f"{started.id}.{started.lease.token}", node=node)
+
+    async def reset(self, instance: Instance) -> None:
+        held = self._find(instance)
+        answer = await self._call(held, "DELETE", "")
+        if answer.status != 204:
+            raise _refusal(answer)
+        self._master.registry.released(held.session_id)
+
+    async def probe(self, instance: Instance) -> None:
+        _read(Lease, await self._call(self._find(instance), "POST", "/renew", Renew()))
+
+    async def look(self, instance: Instance, look: t.Look) -> t.Observation:
+        return _read(t.Observation, await self._call(self._find(instance), "POST", "/observe", look))
+
+    async def execute(self, request: Execute) -> BaseModel:
+        instance = Instance(instance_id=request.instance_id, node=request.node)
+        command = request.command
+        if isinstance(command, Ask):
+            return command.answer(await self.look(instance, command.look()))
+        held = self._find(instance)
+        for action in command.actions():
+            seen = await self._step(held, action)
+            if isinstance(command, Back) and seen.action_error is not None and len(seen.tabs) > 1:
+                # The way back from a link that opened a tab: these clients know of one tab only.
+                seen = await self._step(held, t.CloseTab())
+            if seen.action_error is not None:
+                break
+        status = "success" if seen.action_error is None else "failed"
+        return Outcome(status=status, reason=seen.action_error, navigation_error=seen.navigation_error)
+
+    def info(self) -> Info:
+        registry = self._master.registry
+        nodes = []
+        for worker in registry.workers():
+            member = registry.member(worker.id)
+            nodes.append(
+                Node(
+                    url=worker.url,
+                    hash=worker.id,
+                    healthy=worker.healthy,
+                    capacity=worker.capacity,
+                    available=worker.available,
+                    instances=tuple(sorted(member.sessions)) if member else (),
+                )
+            )
+        return Info(nodes=tuple(nodes))
+
+    def _find(self, instance: Instance) -> _Held:
+        registry = self._master.registry
+        parts, member = INSTANCE_ID.fullmatch(instance.instance_id), registry.member(instance.node)
+        if member is None and registry.warming:
+            raise Unavailable("this master has just started and is still hearing from its workers", retry_after=1.0)
+        if parts is None or member is None:
+            raise UnknownSession("there is no such instance on such a node")
+        return _Held(member, parts[1], parts[2])
+
+    async def _step(self, held: _Held, action: t.Action) -> t.Observation:
+        answer = await self._call(held, "POST", "/step", StepRequest(action=action, look=BLIND))
+        return _read(StepResult, answer).observation
+
+    async def _call(self, held: _Held, method: str, call: str, body: BaseModel | None = None) -> Answer:
+        headers = {"accept": MSGPACK, "content-type": "application/json", LEASE_HEADER: held.token}
+        data = b"" if body is None else body.model_dump_json().encode()
+        # The session's id is hexadecimal: `_find` has seen to it that nothing else gets into the path.
+        return await self._master.ask(held.member, method, f"{SESSIONS}/{held.session_id}{call}", body=data, headers=headers)
+
+
+def _read(model: type[Model], answer: Answer) -> Model:
+    if answer.status != 200:
+        raise _refusal(answer)
+    return model.model_validate(msgspec.msgpack.decode(answer.body))
+
+
+def _refusal(answer: Answer) -> ServerError:
+    if not answer.headers.get("content-type", "").startswith(MSGPACK):
+        return ServerError(f"the worker answered {answer.status}")
+    error = ErrorBody.model_validate(msgspec.msgpack.decode(answer.body)).error
+    return from_code(error.code, error.message, retry_after=error.retry_after)
+
+
+def _refused(error: ServerError) -> Response:
+    # These clients know a full server by 503.
+    status = Unavailable.status if isinstance(error, Overloaded) else error.status
+    headers = {} if error.retry_after is None else {"retry-after": str(max(1, round(error.retry_after)))}
+    detail = ErrorDetail(code=error.code, message=error.message, retry_after=error.retry_after)
+    return _reply(Refusal(error=detail, detail=error.message), status, headers)
+
+
+def _reply(model: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(model.model_dump_json(exclude_none=True), status, headers, "application/json")
+
+
+def _route_class(refused: Callable[[str], None]) -> type[APIRoute]:
+    """Routes whose refusals carry a `detail`, where these clients look for it."""
+
+    class OldRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def handler(request: Request) -> Response:
+                try:
+                    return await handle(request)
+                except RequestValidationError as e:
+                    error: ServerError = BadRequest(describe(e))
+                except ServerError as e:
+                    error = e
+                refused(error.code)
+                return _refused(error)
+
+            return handler
+
+    return OldRoute
+
+
+def add_omniboxes_routes(app: FastAPI, master: Master) -> None:
+    """Each one line onto `Omniboxes`."""
+    boxes = Omniboxes(master)
+    router = APIRouter(route_class=_route_class(master.metrics.refused), tags=["omniboxes"])
+
+    @router.post("/get", response_model=Instance)
+    async def get(lifetime_mins: Minutes = 60.0) -> Response:
+        return _reply(await boxes.get(lifetime_mins))
+
+    @router.post("/reset", response_model=Outcome)
+    async def reset(body: Instance | None = None, instance_id: str | None = None, node: str | None = None) -> Response:
+        if body is None:
+            if instance_id is None or node is None:
+                raise BadRequest("give instance_id and node, as query parameters or in a JSON body")
+            body = Instance(instance_id=instance_id, node=node)
+        await boxes.reset(body)
+        return _reply(Outcome())
+
+    @router.get("/screenshot", response_class=Response, responses={200: {"content": {"image/png": {}}}})
+    async def screenshot(instance_id: str, node: str, interaction_mode: Mode = "set_of_marks") -> Response:
+        look = t.Look(image="png", marks=interaction_mode == "set_of_marks")
+        seen = await boxes.look(Instance(instance_id=instance_id, node=node), look)
+        assert seen.screenshot is not None
+        return Response(seen.screenshot.data, media_type="image/png")
+
+    @router.post("/execute", response_model=Outcome | PageText | PageMetadata | Regions | ScreenshotInfo)
+    async def execute(body: Execute) -> Response:
+        return _reply(await boxes.execute(body))
+
+    @router.get("/metadata", response_model=Viewport)
+    async def metadata(instance_id: str, node: str) -> Response:
+        await boxes.probe(Instance(instance_id=instance_id, node=node))
+        return _reply(VIEWPORT)
+
+    @router.get("/probe", response_model=Outcome)
+    async def probe(instance_id: str, node: str) -> Response:
+        await boxes.probe(Instance(instance_id=instance_id, node=node))
+        return _reply(Outcome())
+
+    @router.get("/info", response_model=Info)
+    async def info() -> Response:
+        return _reply(boxes.info())
+
+    app.include_router(router)

@@ -24,7 +24,7 @@ from webgym.errors import (
     ServerError,
     StaleLease,
     Unavailable,
-    UnknownSession,
+    UnknownFile,
 )
 from webgym.server import storage
 from webgym.server.actions import CannotDo, navigate, perform
@@ -85,7 +85,7 @@ class Sessions:
             return await self._create(request, base_url)
         earlier = self._created.get(request.key)
         if earlier is not None:
-            return await asyncio.shield(earlier)
+            return self._as_of_now(await asyncio.shield(earlier))
         future: asyncio.Future[SessionStarted] = asyncio.get_running_loop().create_future()
         self._created[request.key] = future
         try:
@@ -97,6 +97,11 @@ class Sessions:
             raise
         future.set_result(started)
         return started
+
+    def _as_of_now(self, started: SessionStarted) -> SessionStarted:
+        """A stored answer with the lease as it stands: asking again is a sign of life."""
+        leased = self.leases.find(started.id, started.lease.token)
+        return started.model_copy(update={"lease": self.leases.renew(leased)})
 
     async def _create(self, request: NewSession, base_url: str | None) -> SessionStarted:
         if self.draining:
@@ -230,11 +235,13 @@ class Sessions:
             await self.end(leased, e)
             raise
         except BrowserError as e:
+            # What the page looks like now is anybody's guess, and so is whether the action was done: not a state to
+            # go on from.
+            lost: ServerError = BrowserGone(f"the browser under this session is gone ({e})")
             if leased.context.alive:
-                raise ServerError(f"the browser refused: {e}") from e
-            gone = BrowserGone(f"the browser under this session is gone ({e})")
-            await self.end(leased, gone)
-            raise gone from e
+                lost = PageUnresponsive(f"the browser refused ({e}); its session was closed")
+            await self.end(leased, lost)
+            raise lost from e
         finally:
             leased.calls -= 1
             self.leases.renew(leased)
@@ -251,7 +258,7 @@ class Sessions:
                 seen = await self._act(leased, request)
         except BaseException as e:
             if not step.result.done():
-                step.result.set_exception(e if isinstance(e, ServerError) else Unavailable("the step was interrupted"))
+                step.result.set_exception(e if isinstance(e, ServerError) else StaleLease("the worker shut down"))
                 step.result.exception()
             raise
         result = StepResult(seq=step.seq, observation=seen)
@@ -316,7 +323,7 @@ class Sessions:
         self.leases.renew(leased)
         path = _file(leased, name)
         if path.is_symlink() or not path.is_file():
-            raise UnknownSession(f"there is no file {name!r:.200} in the session's folder")
+            raise UnknownFile(f"there is no file {name!r:.200} in the session's folder")
         return path
 
 

@@ -1,0 +1,180 @@
+"""Connections of strangers: caps on what they may send before anybody has asked who they are.
+
+Invariants: a request's headers have a bound in bytes and in seconds, also when it is pipelined behind another; what is
+neither header nor body (chunk framing, trailers) has a bound too; so has the number of connections. Every refusal closes
+the connection, and reads on for a moment first: closing on unread bytes would destroy the answer on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from webgym.server.settings import HttpLimits
+
+MAX_HEADER_BYTES = 32 * 1024
+MAX_FRAMING_BYTES = 64 * 1024  # and as many as the body has
+MAX_PIPELINED = 8
+LINGER_SECONDS = 2.0
+LINGER_BYTES = 64 * 1024 * 1024
+
+
+class CappedHttp(HttpToolsProtocol):
+    """Uvicorn's protocol with bounds. `capped` makes the class that has them."""
+
+    limits: ClassVar[HttpLimits]
+
+    _timer: asyncio.TimerHandle | None = None
+    _in_headers = True  # what comes next belongs to a request line or a header
+    _unfinished = False  # a request has begun and has not been read to its end
+    _lost = False
+    _header_bytes = 0
+    _body_bytes = 0
+    _framed_bytes = 0  # received since the headers ended
+    _discarded: int | None = None  # bytes read after a refusal, for nothing
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._raw = transport
+        self.transport = _Lingering(self, transport)  # type: ignore[assignment]
+        if len(self.connections) > self.limits.connections:
+            transport.write(b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+            transport.close()
+            return
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._discarded is not None:
+            self._discarded += len(data)
+            if self._discarded > LINGER_BYTES:
+                self._raw.abort()
+            return
+        while data and not self.transport.is_closing():
+            # Headers are fed up to the cap and no further: a large body behind small headers is none of their bytes.
+            if self._in_headers:
+                room = MAX_HEADER_BYTES - self._header_bytes
+                if room <= 0:
+                    self._refuse(431, b"Request Header Fields Too Large")
+                    return
+                piece, data = data[:room], data[room:]
+                self._header_bytes += len(piece)
+                super().data_received(piece)
+            else:
+                self._framed_bytes += len(data)
+                super().data_received(data)
+                if self._framed_bytes > MAX_FRAMING_BYTES + 2 * self._body_bytes:
+                    self._raw.abort()
+                return
+        if self._in_headers and self._timer is None and not self._busy:
+            self._start_timer()
+
+    @property
+    def _busy(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    # what the parser found
+
+    def on_message_begin(self) -> None:
+        self._unfinished = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_headers:  # a trailer comes after the request was judged by its headers: it counts for nothing
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._stop_timer()
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise ValueError("too many requests ahead of their answers")  # the parser stops; uvicorn answers 400
+        self._in_headers = False
+        self._body_bytes = self._framed_bytes = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unfinished = False
+        self._in_headers = True
+        self._header_bytes = 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing():
+            return
+        if self._unfinished and not self._in_headers:
+            self.transport.close()  # answered without reading all of the request: it may never end
+        elif self._unfinished:
+            self._start_timer()
+
+    # the end
+
+    def _start_timer(self) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(self.limits.header_seconds, self._refuse, 408, b"Request Timeout")
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse(self, status: int, reason: bytes) -> None:
+        self._stop_timer()
+        if not self.transport.is_closing():
+            if self._header_bytes and not self._busy:
+                self._raw.write(b"HTTP/1.1 %d %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n" % (status, reason))
+            self.transport.close()
+
+    def linger(self) -> None:
+        """Say that nothing more will be said, and read for a while without looking."""
+        if self._discarded is not None or self._raw.is_closing():
+            return
+        if self._lost or not self._unfinished:
+            self._raw.close()
+            return
+        self._discarded = 0
+        self._stop_timer()
+        self._raw.write_eof()
+        self.flow.resume_reading()
+        self.loop.call_later(LINGER_SECONDS, self._raw.abort)
+
+    @property
+    def lingering(self) -> bool:
+        return self._discarded is not None
+
+
+class _Lingering:
+    """The transport as uvicorn sees it: to close it may take a moment."""
+
+    def __init__(self, protocol: CappedHttp, transport: asyncio.Transport) -> None:
+        self._protocol = protocol
+        self._transport = transport
+
+    def close(self) -> None:
+        self._protocol.linger()
+
+    def is_closing(self) -> bool:
+        return self._protocol.lingering or self._transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        if not self._protocol.lingering:
+            self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+def capped(bounds: HttpLimits) -> type[CappedHttp]:
+    class Capped(CappedHttp):
+        limits = bounds
+
+    return Capped
