@@ -1,13 +1,14 @@
 """What every contestant does: one episode of twelve steps on the local pages, and the words the contestants share.
 
-An episode is three visits: a form is filled, documentation is read, a gallery is looked at. Sessions start at different
-visits, so that at any moment (and at the end, when memory is measured) all three kinds of page are open.
+An episode is three visits: a form is filled, documentation is read, a gallery is looked at. Sessions begin with different
+visits, so that at any moment (and at the end, when memory is measured) all three kinds of page are open. A step is one
+action, one screenshot, and the page's address, title and scroll position.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,7 +18,7 @@ WIDTH, HEIGHT = 1280, 768
 QUALITY = 80
 STEPS = 12
 
-# Pixels of the pages in tests/site/bench.py; `Seen.typed` of the trial episode proves that they hit.
+# Pixels of the pages in tests/site/bench.py.
 NAME_FIELD = (640, 118)
 EMAIL_FIELD = (640, 198)
 SECTION_LINK = (100, 230)
@@ -38,27 +39,19 @@ class Session(Protocol):
     async def step(self, action: t.Action) -> Seen: ...
 
 
-Processes = Callable[[], tuple[list[int], list[int]]]
+# Opens so many sessions in fresh browsers, and closes everything in the end.
+Contestant = Callable[[int], AbstractAsyncContextManager[list[Session]]]
 
 
-@dataclass(frozen=True)
-class Running:
-    """A contestant with its sessions open. `browsers` are the process ids of its Chromium browser processes, `drivers`
-    those of the processes between this one and Chromium; both with their descendants, taken once all is started."""
-
-    sessions: list[Session]
-    browsers: list[int]
-    drivers: list[int]
-
-
-Contestant = Callable[[int], AbstractAsyncContextManager[Running]]
+def form(site: str) -> str:
+    return f"{site}/bench/form"
 
 
 def episode(site: str, session: int) -> list[t.Action]:
     """The twelve steps, begun at the visit that this session begins with."""
     visits: list[list[t.Action]] = [
         [
-            t.Navigate(url=f"{site}/bench/form"),
+            t.Navigate(url=form(site)),
             t.Click(x=NAME_FIELD[0], y=NAME_FIELD[1]),
             t.Type(text=NAME),
             t.Click(x=EMAIL_FIELD[0], y=EMAIL_FIELD[1]),

@@ -1,21 +1,64 @@
-"""Processor time and memory of process trees, read from /proc.
+"""Processor time and memory of the processes below this one, read from /proc.
 
-Processor time is user and system time of every process of a tree, with that of the children it has already reaped, so
-that a renderer which came and went between two readings is counted. Memory is the proportional set size: pages shared by
-several processes are divided among them, so the sum over a tree is what the tree really takes.
+Processes are told apart by their executable: Chromium, or whatever stands between it and us (a server, a driver). Chromium's
+processor time is user and system time of all its processes with that of the children they have reaped, so that a renderer
+which came and went between two readings is counted. Memory is the proportional set size: pages shared by several processes
+are divided among them, so the sum is what Chromium really takes. Other Chromiums on the machine make it smaller, because
+they share the pages of the binary: compare figures of one run only.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
 
 
-def tree(roots: Iterable[int]) -> set[int]:
+@dataclass(frozen=True)
+class Cpu:
+    """Seconds of processor time: of Chromium, of what stands between, of this process."""
+
+    chromium: float
+    between: float
+    here: float
+
+    def __sub__(self, before: Cpu) -> Cpu:
+        return Cpu(self.chromium - before.chromium, self.between - before.between, self.here - before.here)
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Reads the processes below this one, but for those below `apart` (the website)."""
+
+    chromium: Path
+    apart: int
+
+    def cpu(self) -> Cpu:
+        browsers, between = self._processes()
+        return Cpu(
+            chromium=sum(_cpu_seconds(pid, reaped=True) for pid in browsers),
+            between=sum(_cpu_seconds(pid, reaped=False) for pid in between),
+            here=time.process_time(),
+        )
+
+    def chromium_bytes(self) -> int:
+        return sum(map(_pss_bytes, self._processes()[0]))
+
+    def chromium_count(self) -> int:
+        return len(self._processes()[0])
+
+    def _processes(self) -> tuple[list[int], list[int]]:
+        below = _tree([os.getpid()]) - _tree([self.apart]) - {os.getpid()}
+        browsers = [pid for pid in below if _executable(pid) == self.chromium]
+        return browsers, list(below.difference(browsers))
+
+
+def _tree(roots: Iterable[int]) -> set[int]:
     """The given processes and all their descendants."""
     children: dict[int, list[int]] = {}
     for entry in PROC.iterdir():
@@ -31,26 +74,24 @@ def tree(roots: Iterable[int]) -> set[int]:
     return found
 
 
-def cpu_seconds(pids: Iterable[int], *, reaped: bool) -> float:
-    """Processor time spent so far; with that of reaped children if asked."""
-    total = 0
-    for pid in pids:
-        if fields := _stat(pid):
-            total += sum(int(field) for field in fields[11 : 15 if reaped else 13])
-    return total / TICKS
+def _executable(pid: int) -> Path | None:
+    try:
+        return (PROC / str(pid) / "exe").readlink()
+    except OSError:
+        return None  # it ended while we looked
 
 
-def pss_bytes(pids: Iterable[int]) -> int:
-    total = 0
-    for pid in pids:
-        try:
-            rollup = (PROC / str(pid) / "smaps_rollup").read_text()
-        except OSError:
-            continue  # it ended while we looked
-        for line in rollup.splitlines():
-            if line.startswith("Pss:"):
-                total += int(line.split()[1]) * 1024
-    return total
+def _cpu_seconds(pid: int, *, reaped: bool) -> float:
+    fields = _stat(pid)
+    return sum(map(int, fields[11 : 15 if reaped else 13])) / TICKS if fields else 0.0
+
+
+def _pss_bytes(pid: int) -> int:
+    try:
+        rollup = (PROC / str(pid) / "smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
 
 
 def _stat(pid: int) -> list[str] | None:

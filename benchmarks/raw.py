@@ -1,10 +1,10 @@
 """Contestant (a): the Chrome DevTools Protocol and nothing between. The least that could work.
 
 It is given the server's own transport (`webgym.server.cdp`), its Chromium switches, its number of browsers and its input
-events, so that what differs is only what the server adds. It leaves out: waiting for the page to settle after input (a
-navigation waits for the load event, all else is looked at as soon as Chromium took the input), the egress policy and its
+events, so that what differs is only what the server adds. It leaves out: waiting for the page to come to rest (a navigation
+waits for the load event; after input the picture is taken as soon as Chromium took the input), the egress policy and its
 proxy, HTTP, leases, step keys, deadlines per stage, our script in an isolated world, dialogs, downloads, popups, tabs,
-crash recovery, and validating what comes in and goes out.
+crash recovery, validation of what comes in and goes out.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from benchmarks.episodes import HEIGHT, QUALITY, WIDTH, Running, Seen
+from benchmarks.episodes import HEIGHT, QUALITY, WIDTH, Seen, Session
 from webgym import types as t
 from webgym.server import keyboard
 from webgym.server.cdp import Channel
@@ -27,7 +27,9 @@ from webgym.server.chromium import Chromium
 from webgym.server.process import ChromiumProcess
 
 SECONDS = 60.0
-LOOK = "[location.href, document.title, window.scrollY]"
+WHERE = "[location.href, document.title, window.scrollY]"
+
+Command = tuple[str, dict[str, Any]]
 
 
 class _Context(msgspec.Struct):
@@ -55,70 +57,69 @@ class _Evaluated(msgspec.Struct):
 
 
 class RawSession:
+    """One page in a context of its own."""
+
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
-        self.loaded = asyncio.Event()
-        channel.on("Page.loadEventFired", msgspec.Raw, lambda _: self.loaded.set())
+        self._loaded = asyncio.Event()
+        channel.on("Page.loadEventFired", msgspec.Raw, lambda _: self._loaded.set())
 
     async def step(self, action: t.Action) -> Seen:
         match action:
-            case t.Navigate(url=url):
-                self.loaded.clear()
-                await self._call("Page.navigate", {"url": url})
-                async with asyncio.timeout(SECONDS):
-                    await self.loaded.wait()
-            case t.Click(x=x, y=y):
-                at = {"x": x, "y": y}
-                press = {**at, "button": "left", "clickCount": 1}
-                await self._burst(
-                    [
-                        ("Input.dispatchMouseEvent", {"type": "mouseMoved", **at}),
-                        ("Input.dispatchMouseEvent", {"type": "mousePressed", "buttons": 1, **press}),
-                        ("Input.dispatchMouseEvent", {"type": "mouseReleased", "buttons": 0, **press}),
-                    ]
-                )
-            case t.Type(text=text):
-                await self._burst(list(keyboard.write(text)))
-            case t.Scroll(dx=dx, dy=dy):
-                wheel = {"type": "mouseWheel", "x": WIDTH / 2, "y": HEIGHT / 2, "deltaX": dx, "deltaY": dy}
-                await self._call("Input.dispatchMouseEvent", wheel)
+            case t.Navigate():
+                await self._navigate(action.url)
+            case t.Click():
+                await self.burst(_click(action))
+            case t.Type():
+                await self.burst(keyboard.write(action.text))
+            case t.Scroll():
+                await self.burst([_mouse("mouseWheel", WIDTH / 2, HEIGHT / 2, deltaX=action.dx, deltaY=action.dy)])
             case _:
                 raise ValueError(f"no episode has a {action.kind}")
-        return await self.look()
+        return await self._look()
 
-    async def look(self) -> Seen:
-        shot = await self.channel.call(
-            "Page.captureScreenshot",
-            {"format": "jpeg", "quality": QUALITY, "optimizeForSpeed": True},
-            _Shot,
-            within=SECONDS,
-        )
-        page = await self.channel.call("Runtime.evaluate", {"expression": LOOK, "returnByValue": True}, _Evaluated, within=SECONDS)
-        url, title, y = page.result.value
-        return Seen(shot.data, url, title, y)
+    async def burst(self, commands: Iterable[Command]) -> None:
+        """Send all, then wait for all, as the server does."""
+        await asyncio.gather(*(self.channel.call(method, params, within=SECONDS) for method, params in commands))
 
-    async def _call(self, method: str, params: dict[str, Any]) -> None:
-        await self.channel.call(method, params, within=SECONDS)
+    async def _navigate(self, url: str) -> None:
+        self._loaded.clear()
+        await self.channel.call("Page.navigate", {"url": url}, within=SECONDS)
+        async with asyncio.timeout(SECONDS):
+            await self._loaded.wait()
 
-    async def _burst(self, commands: list[tuple[str, dict[str, Any]]]) -> None:
-        await asyncio.gather(*(self._call(method, params) for method, params in commands))
+    async def _look(self) -> Seen:
+        params = {"format": "jpeg", "quality": QUALITY, "optimizeForSpeed": True}
+        shot = await self.channel.call("Page.captureScreenshot", params, _Shot, within=SECONDS)
+        where = {"expression": WHERE, "returnByValue": True}
+        found = await self.channel.call("Runtime.evaluate", where, _Evaluated, within=SECONDS)
+        return Seen(shot.data, *found.result.value)
+
+
+def _mouse(kind: str, x: float, y: float, **more: Any) -> Command:
+    return "Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **more}
+
+
+def _click(action: t.Click) -> list[Command]:
+    assert action.x is not None
+    assert action.y is not None
+    return [
+        _mouse("mouseMoved", action.x, action.y),
+        _mouse("mousePressed", action.x, action.y, button="left", buttons=1, clickCount=1),
+        _mouse("mouseReleased", action.x, action.y, button="left", buttons=0, clickCount=1),
+    ]
 
 
 async def open_session(browser: ChromiumProcess) -> RawSession:
     root = browser.connection.root
     context = await root.call("Target.createBrowserContext", None, _Context, within=SECONDS)
-    target = await root.call(
-        "Target.createTarget",
-        {"url": "about:blank", "browserContextId": context.browserContextId, "width": WIDTH, "height": HEIGHT},
-        _Target,
-        within=SECONDS,
-    )
-    attached = await root.call(
-        "Target.attachToTarget", {"targetId": target.targetId, "flatten": True}, _Attached, within=SECONDS
-    )
+    tab = {"url": "about:blank", "browserContextId": context.browserContextId, "width": WIDTH, "height": HEIGHT}
+    target = await root.call("Target.createTarget", tab, _Target, within=SECONDS)
+    attach = {"targetId": target.targetId, "flatten": True}
+    attached = await root.call("Target.attachToTarget", attach, _Attached, within=SECONDS)
     session = RawSession(browser.connection.channel(attached.sessionId))
     metrics = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
-    await session._burst(
+    await session.burst(
         [
             ("Page.enable", {}),
             ("Emulation.setDeviceMetricsOverride", metrics),
@@ -129,10 +130,9 @@ async def open_session(browser: ChromiumProcess) -> RawSession:
 
 
 @asynccontextmanager
-async def browser(chromium: Chromium, switches: Sequence[str] = ()) -> AsyncIterator[ChromiumProcess]:
-    """A fresh browser in a fresh folder."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="webgym-bench-"))
-    process = await ChromiumProcess.start(chromium, folder, sandbox=os.geteuid() != 0, switches=switches)
+async def fresh_browser(chromium: Chromium) -> AsyncIterator[ChromiumProcess]:
+    folder = Path(tempfile.mkdtemp(prefix="webgym-bench-"))
+    process = await ChromiumProcess.start(chromium, folder, sandbox=os.geteuid() != 0, switches=())
     try:
         yield process
     finally:
@@ -140,8 +140,9 @@ async def browser(chromium: Chromium, switches: Sequence[str] = ()) -> AsyncIter
 
 
 @asynccontextmanager
-async def running(chromium: Chromium, sessions: int, browsers: int, switches: Sequence[str] = ()) -> AsyncIterator[Running]:
+async def running(chromium: Chromium, sessions: int) -> AsyncIterator[list[Session]]:
+    """One browser a core, as the server has, with the sessions spread over them."""
     async with AsyncExitStack() as stack:
-        started = [await stack.enter_async_context(browser(chromium, switches)) for _ in range(browsers)]
-        opened = [await open_session(started[n % browsers]) for n in range(sessions)]
-        yield Running(list(opened), [process.pid for process in started], [])
+        count = min(sessions, os.cpu_count() or 1)
+        browsers = [await stack.enter_async_context(fresh_browser(chromium)) for _ in range(count)]
+        yield [await open_session(browsers[n % count]) for n in range(sessions)]

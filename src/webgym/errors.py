@@ -18,7 +18,13 @@
     │   ├── Overloaded        429  no session free; `retry_after` says when to ask again
     │   └── Unavailable       503  no worker can serve; `retry_after` likewise
     ├── BrowserError          Chromium broke a promise (protocol error, no answer, died)
-    └── Unreachable           the client could not talk to the server at all
+    ├── Unreachable           the client could not talk to the server at all
+    ├── EndpointError         a language model behind HTTP
+    │   ├── EndpointDown      no answer after every retry: ask again later
+    │   ├── EndpointRefused   it will not take this request; `status` says why, repeating it does not help
+    │   ├── UnusableReply     it answered, and the answer cannot be used; `fault` says how
+    │   └── BudgetSpent       asking could cost more than is left
+    └── LeakageError          a task set shares a website, or a family of tasks, between train and test
 
 An infrastructure error is never a reward: whoever catches one of these records an outcome, not a score.
 """
@@ -28,7 +34,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class WebGymError(Exception):
@@ -49,6 +55,45 @@ class BrowserError(WebGymError):
 
 class Unreachable(WebGymError):
     """No connection to the server, or the connection broke before an answer came."""
+
+
+class EndpointError(WebGymError):
+    """A language model did not give a usable answer."""
+
+
+class EndpointDown(EndpointError):
+    """No answer: unreachable, too slow, overloaded or broken, after every retry."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class EndpointRefused(EndpointError):
+    """The endpoint will not take this request, now or later."""
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+ReplyFault = Literal["empty", "refused", "cut", "malformed", "schema", "content"]
+
+
+class UnusableReply(EndpointError):
+    """An answer that is not what was asked for. It is never guessed at."""
+
+    def __init__(self, message: str, *, fault: ReplyFault) -> None:
+        super().__init__(message)
+        self.fault: ReplyFault = fault
+
+
+class BudgetSpent(EndpointError):
+    """The next call could exceed the budget, so it was not made."""
+
+
+class LeakageError(WebGymError):
+    """Train and test are not apart."""
 
 
 class ServerError(WebGymError):

@@ -1,12 +1,17 @@
-"""Logging for every command: one line an event, to stderr, with secrets taken out wherever they might appear."""
+"""Logging for every command: one line an event, to stderr, with secrets taken out wherever they might appear.
+
+What comes from strangers (paths, page titles, a browser's last words) cannot begin a line of its own or drive a terminal.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 _secrets: set[str] = set()
+_control = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def hide(secret: str | None) -> None:
@@ -22,9 +27,14 @@ class _Discreet(logging.Formatter):
             text = text.replace(secret, "[hidden]")
         return text
 
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        record.message = _control.sub(lambda found: repr(found[0])[1:-1], record.message)
+        return super().formatMessage(record)
+
 
 def start(level: str = "INFO") -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Discreet(FORMAT, "%H:%M:%S"))
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    logging.getLogger("uvicorn").setLevel("WARNING")
+    # It warns of every malformed request, which lets strangers fill the log.
+    logging.getLogger("uvicorn").setLevel("ERROR")

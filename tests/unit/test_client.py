@@ -337,9 +337,9 @@ async def test_a_lost_session_says_so_without_asking_again(peer: Peer, kind: typ
 
 
 async def test_a_missing_file_does_not_end_the_session(peer: Peer):
-    peer.faults["files"] = [refuse(errors.UnknownSession)]
+    peer.faults["files"] = [refuse(errors.UnknownFile)]
     async with Time().client(peer.url) as client, client.open(renew=False) as session:
-        with pytest.raises(errors.UnknownSession):
+        with pytest.raises(errors.UnknownFile):
             await session.get_file("nothing")
         await session.step(CLICK)
         assert not session.gone.is_set()

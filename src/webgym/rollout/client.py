@@ -283,8 +283,7 @@ class Session:
         try:
             reply = await self._transport.call(_Request(operation, method, self._url + path, headers, body), self.lease.ttl)
         except (*LOST, UnknownSession) as e:
-            if operation != "files" or isinstance(e, LOST):  # there it may be the file that is unknown
-                self._lose(e)
+            self._lose(e)
             raise
         self._heard = self._transport.clock()
         return reply

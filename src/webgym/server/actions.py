@@ -14,7 +14,7 @@ from typing import Any, assert_never
 import msgspec
 
 from webgym import types as t
-from webgym.errors import BrowserError, Forbidden
+from webgym.errors import BadRequest, BrowserError, Forbidden
 from webgym.server import keyboard
 from webgym.server.egress import EgressPolicy
 from webgym.server.page import Page
@@ -23,19 +23,11 @@ from webgym.server.tabs import Context
 BUTTONS = {"left": 1, "right": 2, "middle": 4}
 INPUT_SECONDS = 8.0
 DRAG_STEPS = 8
+ABORTED = "net::ERR_ABORTED"  # the answer was no page: a download, or nothing
 
 
 class CannotDo(Exception):
     """The action had no effect, for a reason the agent should read."""
-
-
-class _Point(msgspec.Struct):
-    x: float
-    y: float
-
-
-class _Aimed(msgspec.Struct):
-    point: _Point | None
 
 
 class _Selected(msgspec.Struct):
@@ -52,19 +44,8 @@ class _History(msgspec.Struct):
 
 
 class _Navigated(msgspec.Struct):
+    loaderId: str | None = None
     errorText: str | None = None
-
-
-class _Node(msgspec.Struct):
-    backendNodeId: int
-
-
-class _Model(msgspec.Struct):
-    content: list[float]
-
-
-class _BoxModel(msgspec.Struct):
-    model: _Model
 
 
 async def perform(context: Context, action: t.Action, policy: EgressPolicy) -> None:
@@ -127,26 +108,19 @@ async def aim(context: Context, target: t.Aimed) -> tuple[float, float]:
         if target.x >= width or target.y >= height:
             raise CannotDo(f"({target.x:g}, {target.y:g}) is outside the {width} × {height} screen")
         return target.x, target.y
-    for frame, first in reversed(context.mark_frames):
-        if target.element >= first:
-            try:
-                found = await frame.run(f"({{point: webgym.aim({target.element - first})}})", _Aimed, within=INPUT_SECONDS)
-            except BrowserError as e:
-                raise CannotDo(f"element {target.element} is gone") from e
-            if found.point is None:
-                break
-            dx, dy = await frame_offset(context.active, frame.id)
-            return found.point.x + dx, found.point.y + dy
-    raise CannotDo(f"there is no element {target.element} on the page: look again with marks")
+    marking = context.marking
+    if marking is not None and marking.page is context.active:
+        try:
+            point = await marking.point(target.element, INPUT_SECONDS)
+        except BrowserError as e:
+            raise CannotDo(f"element {target.element} is gone") from e
+        if point is not None:
+            return point
+    raise CannotDo(_no_element(target.element))
 
 
-async def frame_offset(page: Page, frame_id: str) -> tuple[float, float]:
-    """Where a cross-site frame's own coordinates begin in the viewport."""
-    if frame_id == page.frame.id:
-        return 0.0, 0.0
-    owner = await page.channel.call("DOM.getFrameOwner", {"frameId": frame_id}, _Node, within=INPUT_SECONDS)
-    box = await page.channel.call("DOM.getBoxModel", {"backendNodeId": owner.backendNodeId}, _BoxModel, within=INPUT_SECONDS)
-    return box.model.content[0], box.model.content[1]
+def _no_element(element: int) -> str:
+    return f"there is no element {element} on the page: look again with marks"
 
 
 # mouse and keys
@@ -216,15 +190,15 @@ async def _scroll(context: Context, page: Page, action: t.Scroll) -> None:
 
 
 async def _select(context: Context, page: Page, action: t.Select) -> None:
-    frame, index, x, y = page.frame, None, action.x, action.y
+    frame, index = page.frame, None
     if action.element is not None:
-        for owner, first in reversed(context.mark_frames):
-            if action.element >= first:
-                frame, index = owner, action.element - first
-                break
-        else:
-            raise CannotDo(f"there is no element {action.element} on the page: look again with marks")
-    request = msgspec.json.encode({"index": index, "x": x, "y": y, "options": action.options}).decode()
+        owner = context.marking.owner(action.element) if context.marking and context.marking.page is page else None
+        if owner is None:
+            raise CannotDo(_no_element(action.element))
+        frame, index = owner[0].frame, owner[1]
+    else:
+        await aim(context, action)
+    request = msgspec.json.encode({"index": index, "x": action.x, "y": action.y, "options": action.options}).decode()
     selected = await frame.run(f"({{problem: webgym.select({request})}})", _Selected, within=INPUT_SECONDS)
     if selected.problem is not None:
         raise CannotDo(selected.problem)
@@ -241,15 +215,21 @@ def full_url(url: str) -> str:
     return f"https://{url}"
 
 
-async def navigate(page: Page, url: str, policy: EgressPolicy) -> None:
+def _checked(url: str, policy: EgressPolicy) -> str:
     url = full_url(url)
     try:
         policy.check_url(url)
-    except Forbidden as e:
+    except (BadRequest, Forbidden) as e:
         raise CannotDo(e.message) from e
+    return url
+
+
+async def navigate(page: Page, url: str, policy: EgressPolicy) -> None:
+    url = _checked(url, policy)
     page.begin_navigation()
     answer = page.channel.connection.send(page.channel, "Page.navigate", {"url": url})
-    # The answer comes with the commit, which `settle` waits for; a refusal (a malformed URL) must end that wait.
+    # `settle` waits for the commit, which is reported by an event of its own, mostly after this answer. Here only those
+    # navigations end that have no commit: a refused one (a malformed URL), one within the document, a download.
     answer.add_done_callback(lambda future: _navigated(page, future))
 
 
@@ -261,8 +241,7 @@ def _navigated(page: Page, future: asyncio.Future[msgspec.Raw]) -> None:
         page.end_navigation(str(error))
         return
     answer = msgspec.json.decode(future.result(), type=_Navigated)
-    if page.navigating or answer.errorText:
-        # Same-document navigations answer without a commit; failed ones name the reason.
+    if page.navigating and (answer.loaderId is None or answer.errorText == ABORTED):
         page.end_navigation(answer.errorText)
 
 
@@ -284,10 +263,7 @@ async def _wait(context: Context, seconds: float) -> None:
 
 async def _new_tab(context: Context, url: str | None, policy: EgressPolicy) -> None:
     if url is not None:
-        try:
-            policy.check_url(full_url(url))
-        except Forbidden as e:
-            raise CannotDo(e.message) from e
+        _checked(url, policy)
     page = await context.open_tab()
     if url is not None:
         await navigate(page, url, policy)

@@ -17,6 +17,7 @@ from webgym.server.settings import HttpLimits
 MAX_HEADER_BYTES = 32 * 1024
 MAX_FRAMING_BYTES = 64 * 1024  # and as many as the body has
 MAX_PIPELINED = 8
+TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 64 * 1024 * 1024
 
@@ -40,7 +41,7 @@ class CappedHttp(HttpToolsProtocol):
         self._raw = transport
         self.transport = _Lingering(self, transport)  # type: ignore[assignment]
         if len(self.connections) > self.limits.connections:
-            transport.write(b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+            transport.write(TOO_MANY)
             transport.close()
             return
         self._start_timer()

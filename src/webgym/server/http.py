@@ -10,26 +10,30 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 import msgspec
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
+from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from webgym.errors import BadRequest, BodyTooLarge, Forbidden, RequestTimeout, ServerError, Unauthorized
+from webgym.errors import BadRequest, BodyTooLarge, Forbidden, RequestTimeout, ServerError, Unauthorized, Unavailable
 from webgym.server.protocol import HEALTH, MSGPACK, ErrorBody, ErrorDetail
-from webgym.server.settings import LOOPBACK
+from webgym.server.settings import LOOPBACK, HttpLimits
 
 log = logging.getLogger(__name__)
 
-MAX_HEADER_BYTES = 32 * 1024
-HEADER_SECONDS = 10.0
-BODY_SECONDS = 30.0
+T = TypeVar("T")
+
+MB = 1024 * 1024
+MAX_JSON = 8 * MB  # a storage state is the largest that anybody has to say in JSON
 OPEN_PATHS = frozenset({HEALTH, "/docs", "/openapi.json"})
+# Sent twice, these could mean one thing to a proxy in front and another to us.
+ONLY_ONCE = frozenset({b"host", b"authorization", b"x-api-key", b"content-type", b"content-encoding", b"lease", b"origin"})
+LONGEST_NAME = 80
 
 _pack = msgspec.msgpack.Encoder().encode
 
@@ -37,10 +41,10 @@ _pack = msgspec.msgpack.Encoder().encode
 class Guard:
     """ASGI middleware: nobody reaches a handler without a key, from a foreign page, or with an endless body."""
 
-    def __init__(self, app: ASGIApp, *, key: str | None, max_body: int, refused: Callable[[str], None]) -> None:
+    def __init__(self, app: ASGIApp, *, key: str | None, limits: HttpLimits, refused: Callable[[str], None]) -> None:
         self.app = app
         self._key = key.encode() if key is not None else None
-        self._max_body = max_body
+        self._limits = limits
         self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,43 +55,31 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers: dict[bytes, bytes] = dict(scope["headers"])
+        most = min(self._limits.max_body * MB, MAX_JSON) if scope["method"] != "PUT" else self._limits.max_body * MB
         try:
-            self._check(scope, headers)
+            self._check(scope, headers, most)
         except ServerError as e:
-            self._refused(e.code)
-            await error_response(e, headers.get(b"accept", b"").decode("latin-1"))(scope, receive, send)
-            return
-        started = False
-
-        async def watched(message: Message) -> None:
-            nonlocal started
-            started = started or message["type"] == "http.response.start"
-            await send(message)
-
-        try:
-            await self.app(scope, _Body(receive, self._max_body), watched)
-        except ServerError as e:
-            # Only the body's caps raise out here: FastAPI has turned every other refusal into a response.
-            if started:
-                raise
             self._refused(e.code)
             await error_response(e, headers.get(b"accept", b"").decode("latin-1"), close=True)(scope, receive, send)
+            return
+        await self.app(scope, _Body(receive, most, self._limits.body_seconds), send)
 
-    def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        if self._key is None:
+    def _check(self, scope: Scope, headers: dict[bytes, bytes], most: int) -> None:
+        if len(headers) != len(scope["headers"]):
+            names = [name for name, _ in scope["headers"]]
+            if twice := next((name for name in ONLY_ONCE if names.count(name) > 1), None):
+                raise BadRequest(f"the header {twice.decode()} was sent twice")
+        if self._key is None and not _is_loopback(headers.get(b"host", b"")):
             # Without a key the server listens on loopback, where a page of this machine's own browser might find it.
-            host = headers.get(b"host", b"").decode("latin-1").rsplit(":", 1)[0].strip("[]")
-            if host not in LOOPBACK:
-                raise Forbidden(f"the Host {host!r:.100} is not this server's")
+            raise Forbidden("that Host is not this server's")
         if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
             raise Forbidden("requests from web pages are not served")
         if self._key is not None and scope["path"] not in OPEN_PATHS and not self._has_key(headers):
             raise Unauthorized("send the server's key as `Authorization: Bearer KEY` or `X-API-Key: KEY`")
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise BadRequest("compressed bodies are not read")
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._max_body:
-            raise BodyTooLarge(f"the body may have {self._max_body} bytes")
+        if int(headers.get(b"content-length", b"0")) > most:  # the parser takes nothing but digits, and few of them
+            raise BodyTooLarge(f"the body may have {most} bytes")
 
     def _has_key(self, headers: dict[bytes, bytes]) -> bool:
         assert self._key is not None
@@ -99,15 +91,31 @@ class Guard:
         return hmac.compare_digest(given.strip(), self._key)
 
 
+def _is_loopback(host: bytes) -> bool:
+    name = host.decode("latin-1").lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0] in LOOPBACK
+    return name.partition(":")[0] in LOOPBACK
+
+
+class _BodyRefused(HTTPException):
+    """FastAPI turns whatever goes wrong while it reads a body into a 400, but for its own exceptions."""
+
+    def __init__(self, refusal: ServerError) -> None:
+        super().__init__(refusal.status, refusal.message)
+        self.refusal = refusal
+
+
 class _Body:
     """`receive` with a limit on bytes and on time."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
+    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
         self._receive = receive
         self._left = most
         self._most = most
+        self._seconds = seconds
         self._complete = False
-        self._ends = asyncio.get_running_loop().time() + BODY_SECONDS
+        self._ends = asyncio.get_running_loop().time() + seconds
 
     async def __call__(self) -> Message:
         if self._complete:
@@ -116,19 +124,39 @@ class _Body:
             async with asyncio.timeout_at(self._ends):
                 message = await self._receive()
         except TimeoutError:
-            raise RequestTimeout(f"the body did not arrive in {BODY_SECONDS:g} s") from None
+            raise _BodyRefused(RequestTimeout(f"the body did not arrive in {self._seconds:g} s")) from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             if self._left < 0:
-                raise BodyTooLarge(f"the body may have {self._most} bytes")
+                raise _BodyRefused(BodyTooLarge(f"the body may have {self._most} bytes"))
             self._complete = not message.get("more_body", False)
         return message
 
 
-def new_app(title: str, *, key: str | None, max_body: int, refused: Callable[[str], None], **more: Any) -> FastAPI:
+async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Do what a client waits for, but only while it waits. Its body must have been read."""
+    doing = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            return doing.result()
+        raise Unavailable("the client has gone")
+    finally:
+        for task in (doing, leaving):
+            task.cancel()
+        await asyncio.gather(doing, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def new_app(title: str, *, key: str | None, limits: HttpLimits, refused: Callable[[str], None], **more: Any) -> FastAPI:
     """A FastAPI application behind the guard, whose errors have names."""
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, **more)
-    app.add_middleware(Guard, key=key, max_body=max_body, refused=refused)
+    app = FastAPI(title=title, docs_url=None, redoc_url=None, redirect_slashes=False, **more)
+    app.add_middleware(Guard, key=key, limits=limits, refused=refused)
 
     async def on_server_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, ServerError)
@@ -137,21 +165,28 @@ def new_app(title: str, *, key: str | None, max_body: int, refused: Callable[[st
 
     async def on_bad_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        refused(BadRequest.code)
-        return error_response(BadRequest(describe(error)), request.headers.get("accept", ""))
+        return await on_server_error(request, BadRequest(describe(error)))
+
+    async def on_body_refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, _BodyRefused)
+        refused(error.refusal.code)
+        return error_response(error.refusal, request.headers.get("accept", ""), close=True)
 
     async def on_http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
+        assert isinstance(error, AnyHTTPException)
+        if error.status_code == 400:  # FastAPI's word for a body that Python's own parser gave up on
+            return await on_server_error(request, BadRequest("body: it cannot be read as JSON"))
         body = ErrorBody(error=ErrorDetail(code="http", message=str(error.detail)))
         return reply(body, request.headers.get("accept", ""), status=error.status_code)
 
     async def on_bug(request: Request, error: Exception) -> Response:
-        log.error("a bug in %s %s", request.method, request.url.path, exc_info=error)
+        log.error("a bug in %s %.200s", request.method, request.url.path, exc_info=error)
         return error_response(ServerError("an error of ours; the server's log has it"), request.headers.get("accept", ""))
 
     app.add_exception_handler(ServerError, on_server_error)
     app.add_exception_handler(RequestValidationError, on_bad_request)
-    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(_BodyRefused, on_body_refused)
+    app.add_exception_handler(AnyHTTPException, on_http)
     app.add_exception_handler(Exception, on_bug)
     return app
 
@@ -160,9 +195,27 @@ def describe(error: RequestValidationError) -> str:
     """Name the field; never repeat the value, which may be a secret."""
     lines = []
     for problem in error.errors()[:5]:
-        where = ".".join(str(part) for part in problem["loc"] if part != "body") or "body"
-        lines.append(f"{where}: {str(problem['msg']).removeprefix('Value error, ')}")
+        match problem["type"]:
+            case "json_invalid":
+                lines.append(f"body: {problem['ctx']['error']} at character {problem['loc'][-1]}")
+                continue
+            case "union_tag_invalid":
+                said = f"its {problem['ctx']['discriminator']} must be one of {problem['ctx']['expected_tags']}"
+            case "extra_forbidden":
+                said = "there is no such field"
+            case "model_attributes_type" | "missing" if problem["loc"] == ("body",):
+                said = "it must be a JSON object, with `Content-Type: application/json`"
+            case _:
+                said = str(problem["msg"]).removeprefix("Value error, ")
+        lines.append(f"{_field(problem['loc'])}: {said}")
     return "; ".join(lines)
+
+
+def _field(place: tuple[str | int, ...]) -> str:
+    if place[-1:] == ("[key]",):  # a name that a mapping may not have: it might be a value in the wrong place
+        place = place[:-2]
+    names = [str(part)[:LONGEST_NAME] for part in place if part != "body"]
+    return ".".join(name if name.isprintable() else repr(name) for name in names) or "body"
 
 
 def reply(model: BaseModel, accept: str, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -176,6 +229,8 @@ def error_response(error: ServerError, accept: str, *, close: bool = False) -> R
     headers = {}
     if error.retry_after is not None:
         headers["retry-after"] = str(max(1, round(error.retry_after)))
+    if isinstance(error, Unauthorized):
+        headers["www-authenticate"] = "Bearer"
     if close:
         headers["connection"] = "close"
     detail = ErrorDetail(code=error.code, message=error.message, retry_after=error.retry_after)

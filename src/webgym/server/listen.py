@@ -11,7 +11,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from webgym.errors import ConfigError
-from webgym.server.http import CappedHttp
+from webgym.server.connections import capped
+from webgym.server.settings import HttpLimits
 
 BACKLOG = 1024
 KEEP_ALIVE_SECONDS = 75
@@ -25,10 +26,11 @@ class _Server(uvicorn.Server):
 
 
 class Listener:
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, limits: HttpLimits) -> None:
         self.host = host
         self.port = port
         self._app = app
+        self._limits = limits
         self._server: _Server | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -42,6 +44,8 @@ class Listener:
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
+            if family == socket.AF_INET6:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if self.host == "::" else 1)
             listening.bind((self.host, self.port))
         except OSError as e:
             listening.close()
@@ -51,7 +55,7 @@ class Listener:
         self.port = listening.getsockname()[1]
         config = uvicorn.Config(
             self._app,
-            http=CappedHttp,
+            http=capped(self._limits),
             ws="none",
             lifespan="off",
             log_config=None,

@@ -18,16 +18,16 @@ from urllib.parse import quote
 import aiohttp
 import msgspec
 from fastapi import FastAPI, Header, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+from yarl import URL
 
 from webgym import __version__
-from webgym.errors import Unauthorized, Unavailable, UnknownSession
-from webgym.server.http import new_app, reply
+from webgym.errors import BadRequest, ServerError, Unauthorized, Unavailable, UnknownSession
+from webgym.server.http import new_app, reply, unless_gone
 from webgym.server.listen import Listener
 from webgym.server.metrics import Metrics
 from webgym.server.omniboxes import add_omniboxes_routes
-from webgym.server.openapi import docs_page
-from webgym.server.pool import MB
+from webgym.server.openapi import describe_too, docs_page
 from webgym.server.protocol import (
     FLEET,
     FLEET_KEY_HEADER,
@@ -47,8 +47,8 @@ from webgym.server.protocol import (
 )
 from webgym.server.registry import Member, Registry
 from webgym.server.sessions import CALL_SECONDS
-from webgym.server.settings import ServeSettings
-from webgym.server.worker import BEAT_SECONDS
+from webgym.server.settings import SHORTEST_KEY, Keyed
+from webgym.server.worker import BEAT_SECONDS, session_schema
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +57,8 @@ PASSED_BACK = ("content-type", "retry-after")
 TRIES = 3
 
 
-class MasterSettings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    serve: ServeSettings
-    key: str | None = Field(None, repr=False)
-    fleet_key: str = Field(repr=False)
+class MasterSettings(Keyed):
+    fleet_key: str = Field(min_length=SHORTEST_KEY, repr=False)
 
 
 class Answer(BaseModel):
@@ -83,32 +79,58 @@ class Master:
         self.registry = Registry(queue=settings.serve.queue, clock=time.monotonic)
         self.metrics = Metrics()
         self._http = http
+        self._creating: dict[str, asyncio.Future[Answer]] = {}
         self.metrics.watch("webgym_queue", "Clients waiting for a session.", lambda: self.registry.queued)
         self.metrics.watch("webgym_workers", "Workers known.", lambda: len(self.registry.workers()))
 
     async def ask(self, member: Member, method: str, path: str, *, body: bytes = b"", headers: dict[str, str]) -> Answer:
-        """One call to a worker. `path` is made of our own constants and ids found in the registry, never of raw input."""
+        """One call to a worker. `path` is made of our own constants, ids found in the registry and a quoted file name."""
         if self.settings.key is not None:
             headers = {**headers, "Authorization": f"Bearer {self.settings.key}"}
         try:
-            async with self._http.request(method, member.status.url + path, data=body or None, headers=headers) as answer:
+            url = URL(member.status.url + path, encoded=True)
+            async with self._http.request(method, url, data=body or None, headers=headers, allow_redirects=False) as answer:
                 lowered = {name.lower(): value for name, value in answer.headers.items()}
                 return Answer(status=answer.status, body=await answer.read(), headers=lowered)
         except (aiohttp.ClientError, TimeoutError, OSError) as e:
             self.registry.suspect(member)
             raise Unavailable(f"the worker did not answer ({type(e).__name__})", retry_after=1.0) from e
 
-    async def create(self, request: NewSession, *, accept: str, relay: bool) -> Answer:
-        """A session on some worker; another worker is tried when one turns out to be full or gone."""
+    async def create(self, request: NewSession, *, accept: str, relay: bool, client: Request | None = None) -> Answer:
+        """A session on some worker. Whoever repeats an idempotency key gets what the first call with it gets."""
         headers = {"accept": accept, "content-type": "application/json"} | ({RELAY_HEADER: "1"} if relay else {})
-        fields = request.model_dump(mode="json", exclude={"wait", "proxy"}, exclude_defaults=True)
-        if request.proxy is not None:
-            fields["proxy"] = request.proxy.get_secret_value()  # pydantic would mask it
-        body = msgspec.json.encode(fields)
+        if request.key is None:
+            return await self._create(request, headers, client)
+        earlier = self._creating.get(request.key)
+        if earlier is not None:
+            return await asyncio.shield(earlier)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._creating[request.key] = future
+        try:
+            answer = await self._create(request, headers, client)
+        except BaseException as e:
+            future.set_exception(e if isinstance(e, ServerError) else Unavailable("the session was not created"))
+            future.exception()
+            raise
+        finally:
+            del self._creating[request.key]
+        future.set_result(answer)
+        return answer
+
+    async def _create(self, request: NewSession, headers: dict[str, str], client: Request | None) -> Answer:
+        """Another worker is tried when one turns out to be full or gone, as long as the client is ready to wait."""
+        body = _encode(request)
         ends = time.monotonic() + request.wait
         tries = 0
         while True:
-            member = await self.registry.reserve(max(0.0, ends - time.monotonic()), first=tries > 0)
+            member = self.registry.keyed(request.key) if request.key is not None else None
+            if member is not None:
+                self.registry.promise(member)
+            else:
+                left = max(0.0, ends - time.monotonic())
+                turn = self.registry.reserve(left, first=tries > 0)
+                # A client that left the line would be given a session that nobody then holds.
+                member = await (turn if client is None else unless_gone(client, turn))
             tries += 1
             session_id: str | None = None
             try:
@@ -117,12 +139,12 @@ class Master:
                 # It knows better than we did: leave it alone until its next beat.
                 member.full = answer.status in (429, 503)
             except Unavailable:
-                if tries == TRIES:
+                if tries >= TRIES:
                     raise
                 continue
             finally:
-                self.registry.settle(member, session_id)
-            if not member.full or tries == TRIES:
+                self.registry.settle(member, session_id, request.key)
+            if not member.full or (tries >= TRIES and time.monotonic() >= ends):
                 return answer
 
     def holder(self, session_id: str) -> Member:
@@ -143,17 +165,24 @@ async def running_master(settings: MasterSettings) -> AsyncIterator[Master]:
 
 
 async def run_master(settings: MasterSettings, stop: asyncio.Event, port: int, ready: asyncio.Future[str]) -> None:
-    async with running_master(settings) as master, Listener(master_app(master), settings.serve.host, port) as listener:
-        ready.set_result(listener.url(settings.serve.advertise))
+    serve = settings.serve
+    async with running_master(settings) as master, Listener(master_app(master), serve.host, port, serve.http) as listener:
+        ready.set_result(listener.url(serve.advertise))
         await stop.wait()
 
 
+def _encode(request: NewSession) -> bytes:
+    fields = request.model_dump(mode="json", exclude={"wait", "proxy"}, exclude_defaults=True)
+    if request.proxy is not None:
+        fields["proxy"] = request.proxy.get_secret_value()  # pydantic would mask it
+    return msgspec.json.encode(fields)
+
+
 def master_app(master: Master) -> FastAPI:
-    serve = master.settings.serve
     app = new_app(
         "WebGym",
         key=master.settings.key,
-        max_body=serve.max_body * MB,
+        limits=master.settings.serve.http,
         refused=master.metrics.refused,
         version=__version__,
     )
@@ -163,7 +192,8 @@ def master_app(master: Master) -> FastAPI:
 
     @app.post(SESSIONS, response_model=SessionStarted)
     async def create(body: NewSession, request: Request) -> Response:
-        return (await master.create(body, accept=accept(request), relay=serve.relay)).response()
+        relay = master.settings.serve.relay
+        return (await master.create(body, accept=accept(request), relay=relay, client=request)).response()
 
     @app.api_route(SESSIONS + "/{session_id}", methods=["DELETE"], status_code=204)
     async def release(session_id: str, request: Request) -> Response:
@@ -180,12 +210,14 @@ def master_app(master: Master) -> FastAPI:
 
     @app.api_route(SESSIONS + "/{session_id}/files/{name}", methods=["GET", "PUT"], include_in_schema=False)
     async def session_file(session_id: str, name: str, request: Request) -> Response:
+        if name in (".", ".."):  # the one kind of name that quoting leaves a meaning in a path
+            raise BadRequest("that is not a plain file name")
         return await relay(session_id, f"/files/{quote(name, safe='')}", request)
 
     async def relay(session_id: str, call: str, request: Request) -> Response:
         member = master.holder(session_id)
         headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
-        # The registry's own copy of the id, now known to be one of ours, goes into the path.
+        # The id is now known to be one that a worker of ours made up.
         path = f"{SESSIONS}/{session_id}{call}"
         body = await request.body()
         return (await master.ask(member, request.method, path, body=body, headers=headers)).response()
@@ -226,4 +258,6 @@ def master_app(master: Master) -> FastAPI:
         return docs_page(app.openapi())
 
     add_omniboxes_routes(app, master)
+    # The calls that are passed on as they came are described as the worker describes them.
+    describe_too(app, session_schema)
     return app

@@ -16,17 +16,16 @@ import msgspec
 
 from webgym import types as t
 from webgym.errors import BrowserError, BrowserGone, PageUnresponsive
-from webgym.server.actions import frame_offset
+from webgym.server.actions import ABORTED
 from webgym.server.cdp import ConnectionClosed
 from webgym.server.egress import Egress
-from webgym.server.page import Frame, Page, ScriptFailed
+from webgym.server.marks import mark
+from webgym.server.page import Page, ScriptFailed
 from webgym.server.settle import Particulars, Rest, SettleLimits, settle
 from webgym.server.tabs import Context
 
 SHOT_SECONDS = 8.0
 SCRIPT_SECONDS = 4.0
-MAX_MARKS = 400
-MARK_MS = 250
 MAX_OUTLINE = 40_000
 MAX_TEXT = 100_000
 
@@ -35,25 +34,6 @@ Cut = Literal["marks", "accessibility", "text", "dialogs", "downloads"]
 
 class _Shot(msgspec.Struct):
     data: bytes
-
-
-class _Box(msgspec.Struct):
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-class _Mark(msgspec.Struct):
-    id: int
-    role: str
-    name: str
-    box: _Box
-
-
-class _Marks(msgspec.Struct):
-    marks: list[_Mark]
-    truncated: bool
 
 
 class _Words(msgspec.Struct):
@@ -106,12 +86,16 @@ async def _observe(
     rest = await _settle_active(context, limits, typing)
     page = context.active
     cut: set[Cut] = set()
-    marks = await _mark(context, page, cut) if look.marks else None
     try:
+        if look.marks:
+            context.marking = await mark(page, context.marking)
+            if context.marking.truncated:
+                cut.add("marks")
         shot = await _shoot(context, page, look)
     finally:
-        if marks is not None:
-            await _erase(page)
+        if look.marks or rest.page.caret:
+            # Nobody waits for it: whatever asks the page next comes after it.
+            page.frame.post("webgym.erase(), webgym.free()")
     outline = await _words(page, "outline", MAX_OUTLINE, "accessibility", cut) if look.accessibility else None
     text = await _words(page, "text", MAX_TEXT, "text", cut) if look.text else None
     unchanged = shot is not None and shot.sha256 == context.last_shot
@@ -121,6 +105,9 @@ async def _observe(
     page.title = rest.page.title
     dialogs = surprises.take_dialogs()
     downloads = surprises.take_downloads()
+    error = explain(page, egress, bool(downloads))
+    if not rest.page.failed:
+        page.navigation_error = None  # told once: what is shown is the page from before
     cut |= surprises.truncated
     surprises.truncated.clear()
     return t.Observation(
@@ -136,11 +123,11 @@ async def _observe(
         ),
         dialogs=dialogs,
         downloads=downloads,
-        navigation_error=explain(page, egress),
+        navigation_error=error,
         action_error=action_error,
         notes=surprises.take_notes(),
         settled=t.Settled(ms=round(rest.seconds * 1000, 1), capped=tuple(dict.fromkeys(rest.capped))),
-        marks=marks,
+        marks=context.marking.marks if look.marks and context.marking else None,
         accessibility=outline,
         text=text,
         truncated=tuple(sorted(cut)),
@@ -189,11 +176,13 @@ async def _shoot(context: Context, page: Page, look: t.Look) -> t.Screenshot | N
     )
 
 
-def explain(page: Page, egress: Egress) -> str | None:
+def explain(page: Page, egress: Egress, downloading: bool) -> str | None:
     """A failed navigation in words. Chromium sees only that its proxy refused; the egress knows why."""
     error = page.navigation_error
     if error is None:
         return None
+    if error == ABORTED:
+        return None if downloading else f"{ABORTED}: the address answered without a page to show"
     parts = urlsplit(page.url)
     if "SOCKS" in error or "PROXY" in error or "TUNNEL" in error:
         port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
@@ -203,64 +192,14 @@ def explain(page: Page, egress: Egress) -> str | None:
     return error
 
 
-# Set-of-Marks and words
-
-
-async def _mark(context: Context, page: Page, cut: set[Cut]) -> tuple[t.Mark, ...]:
-    """Number what can be acted on, main document first, then the cross-site frames, and draw the numbers."""
-    context.mark_frames = []
-    listed: list[_Mark] = []
-    view: dict[str, float] = {}
-    frames: list[Frame] = [page.frame, *page.children.values()]
-    for frame in frames:
-        first = len(listed) + 1
-        dx = dy = 0.0
-        if frame is not page.frame:
-            try:
-                dx, dy = await frame_offset(page, frame.id)
-            except BrowserError:
-                continue  # a frame that is not laid out shows nothing
-            view = {
-                "left": max(0.0, -dx),
-                "top": max(0.0, -dy),
-                "right": context.emulation.width - dx,
-                "bottom": context.emulation.height - dy,
-            }
-            if view["right"] <= 0 or view["bottom"] <= 0:
-                continue
-        request = msgspec.json.encode({"most": MAX_MARKS - len(listed), "ms": MARK_MS, "first": first, "view": view})
-        try:
-            found = await frame.run(f"webgym.collectMarks({request.decode()})", _Marks, within=SCRIPT_SECONDS)
-        except BrowserError:
-            if frame is page.frame:
-                raise
-            continue
-        if found.truncated:
-            cut.add("marks")
-        if found.marks:
-            context.mark_frames.append((frame, first))
-        for mark in found.marks:
-            mark.box.x += dx
-            mark.box.y += dy
-        listed += found.marks
-    await page.frame.run(f"webgym.draw({msgspec.json.encode(listed).decode()})", type(None), within=SCRIPT_SECONDS)
-    return tuple(
-        t.Mark(
-            id=mark.id,
-            role=mark.role,
-            name=mark.name,
-            box=t.Box(x=mark.box.x, y=mark.box.y, width=mark.box.width, height=mark.box.height),
-        )
-        for mark in listed
-    )
-
-
-async def _erase(page: Page) -> None:
-    await page.frame.run("webgym.erase()", type(None), within=SCRIPT_SECONDS)
+# words
 
 
 async def _words(page: Page, what: str, most: int, flag: Cut, cut: set[Cut]) -> str:
-    found = await page.frame.run(f"webgym.{what}({{most: {most}, ms: 500}})", _Words, within=SCRIPT_SECONDS)
+    try:
+        found = await page.frame.run(f"webgym.{what}({{most: {most}, ms: 500}})", _Words, within=SCRIPT_SECONDS)
+    except ScriptFailed:
+        found = _Words("", truncated=True)
     if found.truncated:
         cut.add(flag)
     return found.text

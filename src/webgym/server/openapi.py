@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from fastapi import Response
+from fastapi import FastAPI, Response
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:#1c2330}
@@ -16,6 +18,20 @@ text-align:center;padding:.1rem .3rem;margin-right:.5rem}
 .post{background:#2a7d4f}.delete{background:#a33}.put{background:#96690a}
 pre{background:#f4f6f9;padding:.8rem;border-radius:6px;overflow:auto;font-size:12px}details{border-bottom:1px solid #e3e7ee}
 """
+
+
+def describe_too(app: FastAPI, more: Callable[[], dict[str, Any]]) -> None:
+    """Let an application's description include another one. Made when first asked for: it takes a third of a second."""
+    own_schema = app.openapi
+
+    @functools.cache
+    def whole() -> dict[str, Any]:
+        own, theirs = own_schema(), more()
+        own["paths"] = theirs["paths"] | own["paths"]
+        own["components"]["schemas"] = theirs["components"]["schemas"] | own["components"]["schemas"]
+        return own
+
+    app.openapi = whole  # type: ignore[method-assign]
 
 
 def docs_page(schema: dict[str, Any]) -> Response:
@@ -39,5 +55,11 @@ def docs_page(schema: dict[str, Any]) -> Response:
         f"<!doctype html><meta charset=utf-8><title>{escape(schema['info']['title'])}</title><style>{STYLE}</style>"
         + "".join(parts)
     )
-    headers = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+    headers = {
+        "content-security-policy": (
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+    }
     return Response(page, media_type="text/html", headers=headers)

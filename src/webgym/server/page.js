@@ -1,8 +1,8 @@
 // Runs in an isolated world of each document we look at. The page cannot see it; it must not disturb the page.
-// `webgym.rest` tells when the page has come to rest, `webgym.look` what is on screen, `webgym.aim` where an element is.
+// `rest` tells when the page has come to rest, `collectMarks`, `outline` and `text` what is on it, `aim` where an element is.
 globalThis.webgym ??= (() => {
   const INTERACTIVE =
-    'a[href],area[href],button,input:not([type=hidden]),select,textarea,summary,option,label[for],video[controls],' +
+    'a[href],area[href],button,input:not([type=hidden]),select,textarea,summary,option,label,video[controls],' +
     'audio[controls],[contenteditable=""],[contenteditable=true],[tabindex]:not([tabindex="-1"]),[onclick],' +
     '[role=button],[role=link],[role=checkbox],[role=radio],[role=switch],[role=tab],[role=menuitem],' +
     '[role=menuitemcheckbox],[role=menuitemradio],[role=option],[role=combobox],[role=textbox],[role=searchbox],' +
@@ -20,6 +20,7 @@ globalThis.webgym ??= (() => {
     radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox',
   };
   let marked = [];
+  let foreign = [];
   let overlay = null;
 
   const clip = (text, most) => {
@@ -31,16 +32,22 @@ globalThis.webgym ??= (() => {
     const given = element.getAttribute('role');
     if (given) return clip(given.split(' ')[0], 40);
     if (element.tagName === 'INPUT') return INPUT_ROLES[element.type] || 'textbox';
+    if (element.tagName === 'A' && !element.hasAttribute('href')) return 'generic';
+    if (element.isContentEditable && element.hasAttribute('contenteditable')) return 'textbox';
     return ROLES[element.tagName] || 'generic';
   };
 
   // innerText lays out; textContent of a huge subtree is long: read the front only.
-  const front = (element, most) => {
+  const front = (element, most, hidden = false) => {
     let text = '';
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     for (let n = 0; n < 200 && text.length < most * 2 && walker.nextNode(); n++) {
       const parent = walker.currentNode.parentElement;
-      if (parent && /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE)$/.test(parent.tagName)) continue;
+      if (parent && parent !== element) {
+        // The choices and the content of a field are not part of its label.
+        if (/^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|OPTION|TEXTAREA)$/.test(parent.tagName)) continue;
+        if (!hidden && !parent.checkVisibility({ visibilityProperty: true })) continue;
+      }
       text += ' ' + walker.currentNode.data;
     }
     return text;
@@ -50,7 +57,7 @@ globalThis.webgym ??= (() => {
     const ids = element.getAttribute('aria-labelledby');
     if (ids) {
       const text = ids.split(/\s+/).slice(0, 8)
-        .map((id) => element.getRootNode().getElementById?.(id)).filter(Boolean).map((e) => front(e, most)).join(' ');
+        .map((id) => element.getRootNode().getElementById?.(id)).filter(Boolean).map((e) => front(e, most, true)).join(' ');
       if (text.trim()) return clip(text, most);
     }
     const label = element.getAttribute('aria-label');
@@ -119,7 +126,12 @@ globalThis.webgym ??= (() => {
     const started = performance.now();
     let last = started;
     const observer = new MutationObserver(() => { last = performance.now(); });
-    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    const watch = (root) => {
+      observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+      const elements = root.querySelectorAll('*');
+      for (let n = 0; n < Math.min(elements.length, 3000); n++) if (elements[n].shadowRoot) watch(elements[n].shadowRoot);
+    };
+    watch(document);
     const finish = (capped) => { observer.disconnect(); resolve({ capped }); };
     const check = () => {
       const now = performance.now();
@@ -137,10 +149,32 @@ globalThis.webgym ??= (() => {
 
   // ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  // A caret blinks, so two pictures of the same page would differ: it is held lit while the picture is taken, by an animation
+  // of the field's style, which leaves no trace in the DOM. A Chromium that cannot hold it hides it.
+  let held = null;
+  const STEADY = CSS.supports('caret-animation', 'manual')
+    ? { caretAnimation: ['manual', 'manual'] } : { caretColor: ['transparent', 'transparent'] };
+
+  const hold = () => {
+    free();
+    let field = document.activeElement;
+    for (let n = 0; field && n < 20; n++) {
+      const inner = field.shadowRoot ? field.shadowRoot.activeElement
+        : field.tagName === 'IFRAME' ? field.contentDocument?.activeElement : null;
+      if (!inner) break;
+      field = inner;
+    }
+    if (!field || !(field.isContentEditable || /^(INPUT|TEXTAREA)$/.test(field.tagName))) return false;
+    held = field.animate(STEADY, { duration: 0, fill: 'forwards' });
+    return true;
+  };
+
+  const free = () => { held?.cancel(); held = null; };
+
   const particulars = () => {
     const page = document.scrollingElement || document.documentElement;
     return {
-      title: clip(document.title, 500), x: scrollX, y: scrollY,
+      title: clip(document.title, 500), x: scrollX, y: scrollY, failed: location.protocol === 'chrome-error:', caret: hold(),
       width: page ? page.scrollWidth : innerWidth, height: page ? page.scrollHeight : innerHeight,
     };
   };
@@ -150,11 +184,16 @@ globalThis.webgym ??= (() => {
     return false;
   };
 
+  const outside = (box, view) =>
+    box.bottom <= view.top || box.top >= view.bottom || box.right <= view.left || box.left >= view.right;
+
   // The part of an element's boxes inside `view`, if the topmost thing there belongs to it.
   const visibleBox = (element, view) => {
     const whole = element.getBoundingClientRect();
-    if (whole.bottom <= view.top || whole.top >= view.bottom || whole.right <= view.left || whole.left >= view.right) return null;
-    if (whole.width < 1 || whole.height < 1) return null;
+    if (outside(whole, view) || whole.width < 1 || whole.height < 1) return null;
+    // Fields of no opacity are how sites restyle checkboxes and file choosers: they take the click.
+    const styled = element.tagName !== 'INPUT';
+    if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: styled })) return null;
     // A link broken over two lines has two boxes and nothing in the middle of their union: take the largest.
     let box = whole;
     if (element.tagName === 'A') {
@@ -176,86 +215,106 @@ globalThis.webgym ??= (() => {
     return { x: left, y: top, width: right - left, height: bottom - top };
   };
 
+  const consider = (element, view, found, budget) => {
+    if (found.length >= budget.most) { budget.cut = true; return; }
+    if (element.matches(':disabled')) return;
+    if (element.tagName === 'OPTION' && !element.closest('select[size],select[multiple],[role=listbox]')) return;
+    // A label stands for its control; it is worth a mark of its own only where the control cannot be seen.
+    if (element.tagName === 'LABEL' && (!element.control || visibleBox(element.control, view))) return;
+    const box = visibleBox(element, view);
+    if (box) found.push({ element, box });
+  };
+
+  const late = (budget) => {
+    if (++budget.steps % 64 === 0 && performance.now() > budget.until) budget.cut = true;
+    return budget.cut;
+  };
+
   const collect = (root, view, found, budget) => {
-    const listed = root.querySelectorAll(INTERACTIVE);
-    const seen = new Set();
-    const consider = (element) => {
-      if (seen.has(element)) return true;
-      seen.add(element);
-      if (found.length >= budget.most || performance.now() > budget.until) { budget.cut = true; return false; }
-      if (element.tagName === 'OPTION' && !element.closest('select[size],select[multiple],[role=listbox]')) return true;
-      const box = visibleBox(element, view);
-      if (!box) return true;
-      const style = getComputedStyle(element);
-      if (style.visibility !== 'visible' || +style.opacity === 0 && element.tagName !== 'INPUT') return true;
-      found.push({ element, box });
-      return true;
-    };
-    for (let n = 0; n < listed.length; n++) {
-      if (n % 64 === 0 && performance.now() > budget.until) { budget.cut = true; return; }
-      if (!consider(listed[n])) return;
+    const listed = new Set(root.querySelectorAll(INTERACTIVE));
+    for (const element of listed) {
+      if (late(budget)) return;
+      consider(element, view, found, budget);
     }
-    // What only the pointer gives away: <div onclick> by script, styled with cursor: pointer. Sampled on a grid,
-    // because asking the style of every element would cost more than the screenshot.
-    const step = 32;
-    for (let y = view.top + step / 2; y < view.bottom; y += step) {
-      let before = null;
-      if (performance.now() > budget.until) { budget.cut = true; return; }
-      for (let x = view.left + step / 2; x < view.right; x += step) {
-        let hit = root.elementFromPoint(x, y);
-        if (!hit || hit === before) continue;
-        before = hit;
-        if (hit.shadowRoot && !budget.roots.has(hit.shadowRoot)) {
-          budget.roots.add(hit.shadowRoot);
-          collect(hit.shadowRoot, view, found, budget);
-        }
-        if (budget.asked.has(hit)) continue;
-        budget.asked.add(hit);
-        if (hit.tagName === 'IFRAME') { inside(hit, view, found, budget); continue; }
-        if (hit.closest(INTERACTIVE) || getComputedStyle(hit).cursor !== 'pointer') continue;
-        while (hit.parentElement && getComputedStyle(hit.parentElement).cursor === 'pointer') hit = hit.parentElement;
-        if (!hit.closest(INTERACTIVE) && !consider(hit)) return;
+    for (const frame of root.querySelectorAll('iframe,frame')) {
+      if (late(budget)) return;
+      inside(frame, view, found, budget);
+    }
+    explore(root, view, found, budget, listed, false);
+  };
+
+  // What no selector finds: shadow roots, and what only the pointer gives away (a <div> with a listener, styled
+  // cursor: pointer). Of a long page only what is on screen is asked, or it would cost more than the screenshot.
+  const explore = (parent, view, found, budget, listed, pointed) => {
+    for (let child = parent.firstElementChild; child; child = child.nextElementSibling) {
+      if (late(budget)) return;
+      const box = child.getBoundingClientRect();
+      const empty = box.width === 0 || box.height === 0;
+      if (empty ? !child.firstElementChild && !child.shadowRoot : outside(box, view) && child.scrollHeight <= child.clientHeight) {
+        continue;
       }
+      if (child.shadowRoot) collect(child.shadowRoot, view, found, budget);
+      let here = pointed || listed.has(child);
+      if (!here && box.width >= 8 && box.height >= 8 && getComputedStyle(child).cursor === 'pointer') {
+        consider(child, view, found, budget);
+        here = true;
+      }
+      if (child.firstElementChild) explore(child, view, found, budget, listed, here);
     }
   };
 
-  // A same-site frame: its document is ours to read; its boxes are moved to this document's coordinates.
+  // A frame whose document is ours to read is collected here, its boxes moved to this document's coordinates; of others
+  // (`foreign`) only the place is noted.
   const inside = (frame, view, found, budget) => {
-    let inner = null;
-    try { inner = frame.contentDocument; } catch { return; }
-    if (!inner || !inner.documentElement) return;
+    if (!visibleBox(frame, view)) return;
     const border = frame.getBoundingClientRect();
-    const dx = border.left + frame.clientLeft, dy = border.top + frame.clientTop;
+    const x = border.left + frame.clientLeft, y = border.top + frame.clientTop;
     const window = {
-      left: Math.max(0, view.left - dx), top: Math.max(0, view.top - dy),
-      right: Math.min(frame.clientWidth, view.right - dx), bottom: Math.min(frame.clientHeight, view.bottom - dy),
+      left: Math.max(0, view.left - x), top: Math.max(0, view.top - y),
+      right: Math.min(frame.clientWidth, view.right - x), bottom: Math.min(frame.clientHeight, view.bottom - y),
     };
     if (window.right <= window.left || window.bottom <= window.top) return;
-    const start = found.length;
+    let inner = null;
+    try { inner = frame.contentDocument; } catch { /* another site's */ }
+    if (!inner) {
+      if (budget.foreign.length < 20) budget.foreign.push({ frame, x, y, view: window });
+      return;
+    }
+    const marks = found.length, frames = budget.foreign.length;
     collect(inner, window, found, budget);
-    for (const item of found.slice(start)) item.box = { ...item.box, x: item.box.x + dx, y: item.box.y + dy };
+    for (const { box } of found.slice(marks)) { box.x += x; box.y += y; }
+    for (const place of budget.foreign.slice(frames)) { place.x += x; place.y += y; }
   };
 
-  const collectMarks = ({ most, ms, first, view }) => {
-    const budget = { most, until: performance.now() + ms, cut: false, roots: new Set(), asked: new Set() };
+  // Numbers what can be acted on, and draws the numbers unless frames of other sites have to be asked first.
+  const collectMarks = ({ most, ms, first, view, show }) => {
+    const budget = { most, until: performance.now() + ms, cut: false, steps: 0, foreign: [] };
     const found = [];
-    const all = { left: 0, top: 0, right: innerWidth, bottom: innerHeight, ...view };
-    collect(document, all, found, budget);
+    collect(document, { left: 0, top: 0, right: innerWidth, bottom: innerHeight, ...view }, found, budget);
     found.sort((a, b) => a.box.y - b.box.y || a.box.x - b.box.x);
     marked = found.map((item) => item.element);
-    return {
-      truncated: budget.cut,
-      marks: found.map(({ element, box }, n) => ({ id: first + n, role: role(element), name: name(element), box })),
-    };
+    foreign = budget.foreign.map((place) => place.frame);
+    const marks = found.map(({ element, box }, n) => ({ id: first + n, role: role(element), name: name(element), box }));
+    if (show && !foreign.length) draw(marks);
+    return { truncated: budget.cut, marks, frames: budget.foreign.map(({ x, y, view: seen }) => ({ x, y, view: seen })) };
+  };
+
+  const foreignFrame = (index) => foreign[index];
+
+  const foreignOrigin = (index) => {
+    const frame = foreign[index];
+    if (!frame || !frame.isConnected) return null;
+    const border = frame.getBoundingClientRect(), { dx, dy } = offset(frame);
+    return { x: border.left + frame.clientLeft + dx, y: border.top + frame.clientTop + dy };
   };
 
   const HUES = [210, 0, 130, 280, 30, 330, 170, 50];
 
   const draw = (marks) => {
     erase();
-    overlay = document.createElement('div');
+    overlay = document.createElementNS('http://www.w3.org/1999/xhtml', 'div');
     overlay.style.cssText = 'all:initial!important;position:fixed!important;inset:0!important;z-index:2147483647!important;' +
-      'pointer-events:none!important;contain:strict!important;';
+      'pointer-events:none!important;contain:strict!important;will-change:transform!important;';
     const shadow = overlay.attachShadow({ mode: 'closed' });
     const parts = ['<style>i{position:absolute;box-sizing:border-box;border:2px solid}b{position:absolute;font:bold 12px/14px ' +
       'Arial,sans-serif;color:#fff;padding:0 2px}</style>'];
@@ -286,43 +345,65 @@ globalThis.webgym ??= (() => {
       if (size > most) { cut = true; return; }
       lines.push(' '.repeat(Math.min(depth, 20)) + text);
     };
-    const walk = (node, depth) => {
+    const range = document.createRange();
+    const spoken = (node, seen) => {
+      const text = clip(node.data, 400);
+      if (!text) return '';
+      const of = node.ownerDocument === document ? range : node.ownerDocument.createRange();
+      of.selectNodeContents(node);
+      return outside(of.getBoundingClientRect(), seen) ? '' : text;
+    };
+    // `seen` is the part of the screen that shows this subtree; `muted` text has been said already, as somebody's name.
+    const walk = (node, depth, seen, readable, muted) => {
       for (const child of node.childNodes) {
         if (cut || performance.now() > until) { cut = true; return; }
         if (child.nodeType === Node.TEXT_NODE) {
-          const text = clip(child.data, 400);
+          const text = readable && !muted && spoken(child, seen);
           if (text) say(depth, `text "${text}"`);
           continue;
         }
         if (child.nodeType !== Node.ELEMENT_NODE || /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|HEAD|svg)$/.test(child.tagName)) continue;
-        if (child === overlay || child.getAttribute('aria-hidden') === 'true') continue;
+        if (child === overlay || child.inert || child.getAttribute('aria-hidden') === 'true') continue;
         const style = getComputedStyle(child);
-        if (style.display === 'none') continue;
+        if (style.display === 'none' || +style.opacity === 0 && child.tagName !== 'INPUT') continue;
         const box = child.getBoundingClientRect();
+        const away = outside(box, seen);
         const flows = style.display === 'contents' || style.overflow === 'visible' || box.height === 0;
-        const outside = box.bottom <= view.top || box.top >= view.bottom || box.right <= view.left || box.left >= view.right;
-        if (outside && !(flows && child.childElementCount)) continue;
+        if (away && !(flows && child.childElementCount)) continue;
         const kind = role(child);
-        let deeper = depth;
-        if (!outside && SHOWN.test(kind) && style.visibility === 'visible') {
-          const leaf = WHOLE.test(kind);
-          const label = leaf ? name(child) : child.getAttribute('aria-label') || '';
+        const visible = style.visibility === 'visible';
+        let deeper = depth, quiet = muted;
+        if (!away && SHOWN.test(kind) && visible) {
+          const whole = WHOLE.test(kind);
+          // These may hold links and fields of their own, which must not disappear in their name.
+          const leaf = whole && !(/^(heading|columnheader|label)$/.test(kind) && child.querySelector(INTERACTIVE));
+          const label = whole ? name(child) : child.getAttribute('aria-label') || '';
           const level = kind === 'heading' ? ` level ${child.getAttribute('aria-level') || child.tagName[1]}` : '';
           const said = leaf ? states(child) : [];
-          if (leaf || label || !/^(paragraph|cell|row|listitem|list)$/.test(kind)) {
+          if (kind === 'label' && !leaf) quiet = true;
+          else if (whole || label || !/^(paragraph|cell|row|listitem|list)$/.test(kind)) {
             say(depth, kind + level + (label ? ` "${label}"` : '') + (said.length ? ` (${said.join(', ')})` : ''));
             deeper = depth + 1;
+            quiet ||= whole;
           }
           if (leaf) continue;
         }
         if (child.tagName === 'IFRAME') {
-          try { if (child.contentDocument?.body) walk(child.contentDocument.body, deeper); } catch { /* another site's */ }
+          let inner = null;
+          try { inner = child.contentDocument; } catch { /* another site's */ }
+          if (inner?.body) walk(inner.body, deeper, within(child), visible, false);
           continue;
         }
-        walk(child.shadowRoot || child, deeper);
+        const clipped = flows ? style.position === 'fixed' ? view : seen : cross(seen, box);
+        walk(child.shadowRoot || child, deeper, clipped, visible, quiet);
       }
     };
-    if (document.body) walk(document.body, 0);
+    const cross = (a, b) => ({
+      left: Math.max(a.left, b.left), top: Math.max(a.top, b.top),
+      right: Math.min(a.right, b.right), bottom: Math.min(a.bottom, b.bottom),
+    });
+    const within = (frame) => ({ left: 0, top: 0, right: frame.clientWidth, bottom: frame.clientHeight });
+    if (document.body) walk(document.body, 0, view, true, false);
     return { text: lines.join('\n'), truncated: cut };
   };
 
@@ -403,6 +484,8 @@ globalThis.webgym ??= (() => {
 
   const storage = () => ({ origin: location.origin, items: Object.entries(localStorage).map(([name, value]) => ({ name, value })) });
 
-  return { rest, particulars, collectMarks, draw, erase, outline, text, aim, select, storage };
+  return {
+    rest, particulars, free, collectMarks, foreignFrame, foreignOrigin, draw, erase, outline, text, aim, select, storage,
+  };
 })();
 null;

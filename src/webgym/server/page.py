@@ -102,6 +102,22 @@ class _Evaluated(msgspec.Struct):
     exceptionDetails: _Exception | None = None
 
 
+class _Handle(msgspec.Struct):
+    objectId: str = ""
+
+
+class _Held(msgspec.Struct):
+    result: _Handle
+
+
+class _Node(msgspec.Struct):
+    frameId: str = ""
+
+
+class _Described(msgspec.Struct):
+    node: _Node
+
+
 class ScriptFailed(BrowserError):
     """Our own script threw inside a page."""
 
@@ -131,6 +147,19 @@ class Frame:
                 if attempt == 3:
                     raise
         raise AssertionError("unreachable")
+
+    async def frame_in(self, expression: str, *, within: float) -> str:
+        """The id of the frame that an `<iframe>` of this document shows; the expression yields the element."""
+        params = {"expression": expression, "contextId": self._context}
+        held = await self.channel.call("Runtime.evaluate", params, _Held, within=within)
+        described = await self.channel.call("DOM.describeNode", {"objectId": held.result.objectId}, _Described, within=within)
+        self.channel.post("Runtime.releaseObject", {"objectId": held.result.objectId})
+        return described.node.frameId
+
+    def post(self, expression: str) -> None:
+        """Evaluate in the current document and do not wait; nothing if our script has not been there."""
+        if self._context is not None:
+            self.channel.post("Runtime.evaluate", {"expression": expression, "contextId": self._context})
 
     async def stop_scripts(self) -> None:
         """Break an endless script; the document stays."""

@@ -9,12 +9,12 @@
     GET    /v1/sessions/{id}/files/{name}           → bytes             a file the session downloaded
     DELETE /v1/sessions/{id}                        → 204               release: the browser context is disposed
     GET    /v1/fleet                                → Fleet             workers, capacity, load
-    GET    /v1/health                               → Health            no key needed
+    GET    /v1/health                               → Health            no key needed, as for /docs and /openapi.json
     GET    /metrics                                 → Prometheus text
     POST   /v1/workers                  Heartbeat   → HeartbeatTaken    a worker tells the master that it lives
 
 Every call but `health` carries the API key (`Authorization: Bearer …` or `X-API-Key: …`); every call on a session carries
-its lease (`Lease: …`). Bodies are JSON, with images in base64, or MessagePack (`Content-Type` / `Accept:
+its lease (`Lease: …`). Requests are JSON. Answers are JSON, with images in base64, or MessagePack (`Accept:
 application/msgpack`) with images as bytes. A refusal is an `ErrorBody` whose `code` is one of `webgym.errors`.
 """
 
@@ -37,6 +37,7 @@ SESSION_HEADER = "X-WebGym-Session"  # a new session's id, for the master that a
 FLEET_KEY_HEADER = "X-WebGym-Fleet-Key"  # shared by a master and its workers, unknown to clients
 MSGPACK = "application/msgpack"
 
+SessionId = Annotated[str, StringConstraints(pattern=r"^s-[0-9a-f]{24}$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")]
 HeaderValue = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]{0,4096}$")]
@@ -149,7 +150,9 @@ class WorkerStatus(Wire):
     id: Annotated[str, StringConstraints(pattern=r"^w-[0-9a-f]{12}$")]
     url: Annotated[str, StringConstraints(pattern=r"^http://[A-Za-z0-9.:\[\]_-]{1,255}$")]
     capacity: Annotated[int, Field(ge=0)]
-    sessions: tuple[str, ...]
+    sessions: tuple[SessionId, ...]
+    keys: tuple[Token, ...] = Field((), description="Idempotency keys of those sessions.")
+    ending: Annotated[int, Field(ge=0)] = Field(0, description="Places still taken by sessions that have ended.")
     browsers: int
     draining: bool = False
     version: str

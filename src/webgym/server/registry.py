@@ -1,22 +1,23 @@
 """What the master knows of its workers, and who waits for a session. All of it is soft: heartbeats rebuild it.
 
 Invariants: waiters are served first come, first served; a slot is promised to one waiter at a time; a worker that has
-missed its beats is passed over until it beats again. The worker itself has the last word on its capacity, so a wrong
-belief here costs a retry and never a session given out twice.
+missed its beats is passed over until it beats again. The worker itself has the last word on its capacity and on what became
+of a session, so a wrong belief here costs a retry and never a session given out twice.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from webgym.errors import Overloaded, Unavailable
+from webgym.errors import Overloaded, ServerError, Unavailable
 from webgym.server.protocol import FleetWorker, WorkerStatus
 
 MISSED_BEATS_SECONDS = 3.5
 FORGET_SECONDS = 60.0
+REMEMBERED_SESSIONS = 100_000
 
 
 @dataclass
@@ -24,14 +25,24 @@ class Member:
     status: WorkerStatus
     seen: float
     sessions: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
     promised: int = 0
+    arriving: set[str] = field(default_factory=set)  # in a beat already, while the answer that keeps the promise is not here
     full: bool = False  # it said so itself; until its next beat
 
     @property
     def free(self) -> int:
         if self.full or self.status.draining:
             return 0
-        return max(0, self.status.capacity - len(self.sessions) - self.promised)
+        coming = max(0, self.promised - len(self.arriving))
+        return max(0, self.status.capacity - self.status.ending - len(self.sessions) - coming)
+
+    def heard(self, status: WorkerStatus, now: float) -> None:
+        there = set(status.sessions)
+        new = there - self.sessions if self.promised else set()
+        self.arriving = (self.arriving | new) & there
+        self.status, self.seen, self.full = status, now, False
+        self.sessions, self.keys = there, set(status.keys)
 
 
 class Registry:
@@ -39,6 +50,7 @@ class Registry:
         self._clock = clock
         self._queue = queue
         self._members: dict[str, Member] = {}
+        self._places: OrderedDict[str, str] = OrderedDict()  # where a session is, or was when it was last heard of
         self._waiting: deque[asyncio.Future[Member]] = deque()
         self._started = clock()
 
@@ -49,10 +61,14 @@ class Registry:
         member = self._members.get(status.id)
         if member is None:
             member = self._members[status.id] = Member(status, now)
-        member.status, member.seen, member.full = status, now, False
-        member.sessions = set(status.sessions)
-        for worker_id in [key for key, one in self._members.items() if now - one.seen > FORGET_SECONDS]:
-            del self._members[worker_id]
+        member.heard(status, now)
+        for session_id in status.sessions:
+            self._place(session_id, status.id)
+        for worker_id, other in list(self._members.items()):
+            # A worker started again takes the address of its predecessor, which is therefore gone.
+            replaced = other is not member and other.status.url == status.url
+            if replaced or now - other.seen > FORGET_SECONDS:
+                del self._members[worker_id]
         self._serve()
 
     def healthy(self, member: Member) -> bool:
@@ -63,10 +79,15 @@ class Registry:
         member.seen = min(member.seen, self._clock() - MISSED_BEATS_SECONDS - 0.001)
 
     def holder(self, session_id: str) -> Member | None:
-        return next((member for member in self._members.values() if session_id in member.sessions), None)
+        """Who can say what became of a session, also of one that has ended."""
+        return self._members.get(self._places.get(session_id, ""))
 
     def member(self, worker_id: str) -> Member | None:
         return self._members.get(worker_id)
+
+    def keyed(self, key: str) -> Member | None:
+        """Who has a session that was made with this idempotency key."""
+        return next((member for member in self._members.values() if key in member.keys), None)
 
     @property
     def warming(self) -> bool:
@@ -100,15 +121,14 @@ class Registry:
         if first or not self.queued:
             member = self._best()
             if member is not None:
-                member.promised += 1
+                self.promise(member)
                 return member
-        if not any(self.healthy(member) and member.status.capacity for member in self._members.values()):
-            if wait <= 0:
-                raise Unavailable("no worker is up", retry_after=2.0)
-        elif wait <= 0 or self.queued >= self._queue:
+        if self._closing:
+            raise Unavailable("the server is shutting down", retry_after=5.0)
+        if wait <= 0 and not self._up:
+            raise Unavailable("no worker is up", retry_after=2.0)
+        if wait <= 0 or self.queued >= self._queue:
             raise Overloaded(f"every session is taken and {self.queued} clients wait", retry_after=self._retry_after())
-        if self.queued >= self._queue:
-            raise Overloaded(f"{self.queued} clients wait already", retry_after=self._retry_after())
         waiter: asyncio.Future[Member] = asyncio.get_running_loop().create_future()
         if first:
             self._waiting.appendleft(waiter)
@@ -122,7 +142,7 @@ class Registry:
                 return waiter.result()
             raise Overloaded(f"no session became free in {wait:g} s", retry_after=self._retry_after()) from None
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
+            if waiter.done() and waiter.exception() is None:
                 self.settle(waiter.result(), None)
             raise
         finally:
@@ -130,11 +150,20 @@ class Registry:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
 
-    def settle(self, member: Member, session_id: str | None) -> None:
+    def promise(self, member: Member) -> None:
+        member.promised += 1
+
+    def settle(self, member: Member, session_id: str | None, key: str | None = None) -> None:
         """A promise was kept (with a session) or let go."""
         member.promised -= 1
         if session_id is not None:
+            member.arriving.discard(session_id)
             member.sessions.add(session_id)
+            self._place(session_id, member.status.id)
+            if key is not None:
+                member.keys.add(key)
+        if not member.promised:
+            member.arriving.clear()
         self._serve()
 
     def released(self, session_id: str) -> None:
@@ -143,20 +172,41 @@ class Registry:
             member.sessions.discard(session_id)
             self._serve()
 
+    @property
+    def _up(self) -> list[Member]:
+        return [member for member in self._members.values() if self.healthy(member) and member.status.capacity]
+
+    @property
+    def _closing(self) -> bool:
+        """Every worker there is has been told to stop."""
+        up = self._up
+        return bool(up) and all(member.status.draining for member in up)
+
+    def _place(self, session_id: str, worker_id: str) -> None:
+        self._places[session_id] = worker_id
+        self._places.move_to_end(session_id)
+        if len(self._places) > REMEMBERED_SESSIONS:
+            self._places.popitem(last=False)
+
     def _best(self) -> Member | None:
         free = [member for member in self._members.values() if member.free and self.healthy(member)]
         return max(free, key=lambda member: member.free / member.status.capacity, default=None)
 
     def _serve(self) -> None:
+        closing: ServerError | None = None
+        if self._closing:
+            closing = Unavailable("the server is shutting down", retry_after=5.0)
         while self._waiting:
-            if self._waiting[0].done():
-                self._waiting.popleft()
-                continue
-            member = self._best()
-            if member is None:
-                return
-            member.promised += 1
-            self._waiting.popleft().set_result(member)
+            waiter = self._waiting[0]
+            if not waiter.done():
+                if closing is not None:
+                    waiter.set_exception(closing)
+                elif (member := self._best()) is not None:
+                    self.promise(member)
+                    waiter.set_result(member)
+                else:
+                    return
+            self._waiting.popleft()
 
     def _retry_after(self) -> float:
         """The longer the line, the later one should ask again; at least a beat."""

@@ -75,6 +75,11 @@ class Sessions:
         self.changed = asyncio.Event()  # a place became free
 
     @property
+    def ending(self) -> int:
+        """Sessions that have ended and still take a place: their browser contexts are being disposed."""
+        return len(self._endings)
+
+    @property
     def available(self) -> int:
         return max(0, self.capacity - len(self.leases) - self._starting - len(self._endings))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -31,6 +31,17 @@ class BrowserLimits(BaseModel):
     warm: int = Field(1, ge=0, le=16, description="contexts kept ready in each process")
 
 
+class HttpLimits(BaseModel):
+    """What a client may take of the server before and while it is served."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_body: int = Field(64, ge=1, le=1024, description="MB of a file sent to a session; other bodies have 8 at most")
+    header_seconds: float = Field(10.0, gt=0, le=300, description="time to send a request's headers")
+    body_seconds: float = Field(30.0, gt=0, le=3600, description="time to send a request's body")
+    connections: int = Field(2048, ge=16, le=100_000, description="connections held at a time; the next is told 503")
+
+
 class ServeSettings(Settings):
     """The rollout server: leased browsers behind one HTTP call a step."""
 
@@ -42,7 +53,6 @@ class ServeSettings(Settings):
     browsers: int = Field(0, ge=0, le=256, description="Chromium processes; 0 means one a core")
     relay: bool = Field(False, description="all traffic through the master's address, for clients that reach only that")
     queue: int = Field(256, ge=0, le=100_000, description="clients that may wait for a session; the next is told 429")
-    max_body: int = Field(64, ge=1, le=1024, description="MB of a request body")
     chromium: Path | None = Field(None, description="which Chromium to use; `webgym browser` shows the choice")
     sandbox: bool = Field(
         default_factory=lambda: os.environ.get("WEBGYM_NO_SANDBOX") != "1",
@@ -52,6 +62,8 @@ class ServeSettings(Settings):
     egress: EgressPolicy = Field(EgressPolicy(), description="where pages may connect to")
     settle: SettleLimits = Field(SettleLimits(), description="how long to wait for pages to come to rest")
     limits: BrowserLimits = Field(BrowserLimits(), description="when browsers are replaced")
+    http: HttpLimits = Field(HttpLimits(), description="what clients may send")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="how much is written to stderr")
 
     @model_validator(mode="after")
     def _enough_sessions(self) -> Self:
@@ -68,28 +80,42 @@ class ServeSettings(Settings):
         return max(self.worker_count, self.browsers or min(self.sessions, os.cpu_count() or 1))
 
 
-class WorkerSettings(BaseModel):
-    """One worker's share of the above; handed to it by the process that starts it."""
+class Keyed(BaseModel):
+    """What a master and a worker are told. Neither listens to the world without a key, whoever starts it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     serve: ServeSettings
+    key: str | None = Field(None, repr=False)
+    fleet_key: str = Field("", repr=False)
+
+    @model_validator(mode="after")
+    def _closed_by_default(self) -> Self:
+        check_key(self.serve.host, self.key)
+        return self
+
+
+class WorkerSettings(Keyed):
+    """One worker's share of the above; handed to it by the process that starts it."""
+
     sessions: int
     browsers: int
     master: str | None = None
-    key: str | None = Field(None, repr=False)
-    fleet_key: str = Field("", repr=False)
+
+
+def check_key(host: str, key: str | None) -> None:
+    """A server without a key listens on loopback alone, and a key is long enough to be one."""
+    if key is None:
+        if host not in LOOPBACK:
+            raise ConfigError(
+                f"listening on {host} needs a key of your own: set {KEY_VARIABLE} to at least {SHORTEST_KEY} characters"
+            )
+    elif len(key) < SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigError(f"{KEY_VARIABLE} must be at least {SHORTEST_KEY} printable ASCII characters without blanks")
 
 
 def api_key(host: str) -> tuple[str, bool]:
     """The key clients must show, and whether it was made up just now."""
     given = os.environ.get(KEY_VARIABLE)
-    if given is None:
-        if host not in LOOPBACK:
-            raise ConfigError(
-                f"listening on {host} needs a key of your own: set {KEY_VARIABLE} to at least {SHORTEST_KEY} characters"
-            )
-        return secrets.token_urlsafe(24), True
-    if len(given) < SHORTEST_KEY or not given.isascii() or any(c.isspace() for c in given):
-        raise ConfigError(f"{KEY_VARIABLE} must be at least {SHORTEST_KEY} printable ASCII characters without blanks")
-    return given, False
+    check_key(host, given)
+    return (secrets.token_urlsafe(24), True) if given is None else (given, False)

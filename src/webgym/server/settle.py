@@ -42,6 +42,8 @@ class Particulars(msgspec.Struct):
     y: float = 0
     width: float = 0
     height: float = 0
+    failed: bool = False  # the browser's own error page
+    caret: bool = False  # a caret is held still for the picture
 
 
 class _Rested(msgspec.Struct):

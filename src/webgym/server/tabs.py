@@ -18,6 +18,7 @@ import msgspec
 
 from webgym.errors import BrowserError, BrowserGone
 from webgym.server.cdp import Connection
+from webgym.server.marks import Marking
 from webgym.server.page import Frame, Page
 from webgym.server.surprises import Surprises
 
@@ -94,7 +95,7 @@ class Context:
         self.tabs: dict[int, Page] = {}
         self.origins: set[str] = set()
         self.last_shot = ""  # content hash of the last screenshot
-        self.mark_frames: list[tuple[Frame, int]] = []  # who owns which element ids: (frame, first id)
+        self.marking: Marking | None = None  # what the element ids of the latest marks mean
         self.ended = asyncio.Event()
         self.created = time.monotonic()
         self._user_agent = user_agent
@@ -138,6 +139,8 @@ class Context:
                 raise BrowserError(f"a new tab did not appear in {within:g} s") from e
             finally:
                 self._arrivals.pop(created.targetId, None)
+        # A navigation that overtakes the tab's configuration would go unreported: wait until the tab has taken it in.
+        await page.channel.call("Page.enable", within=within)
         return page
 
     def activate(self, page: Page) -> None:

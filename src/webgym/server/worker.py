@@ -11,9 +11,9 @@ import contextlib
 import logging
 import resource
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import aiohttp
 from fastapi import FastAPI, Header, Request, Response
@@ -85,6 +85,8 @@ class Worker:
             url=self.url,
             capacity=self.sessions.capacity if any(one.alive for one in self.pool.browsers) else 0,
             sessions=self.sessions.leases.ids(),
+            keys=tuple(one.idempotency for one in self.sessions.leases.all() if one.idempotency is not None),
+            ending=self.sessions.ending,
             browsers=len(self.pool.browsers),
             draining=self.sessions.draining,
             version=__version__,
@@ -146,7 +148,7 @@ async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
             capacity=settings.sessions,
             policy=serve.egress,
             settle=serve.settle,
-            max_file=max(serve.limits.max_download, serve.max_body) * MB,
+            max_file=max(serve.limits.max_download, serve.http.max_body) * MB,
             metrics=metrics,
         )
         worker = Worker(settings, sessions, pool, metrics)
@@ -164,8 +166,9 @@ async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
 
 async def run_worker(settings: WorkerSettings, stop: asyncio.Event, port: int, ready: asyncio.Future[str]) -> None:
     """Serve until told to stop, then drain."""
-    async with running_worker(settings) as worker, Listener(worker_app(worker), settings.serve.host, port) as listener:
-        worker.url = listener.url(settings.serve.advertise)
+    serve = settings.serve
+    async with running_worker(settings) as worker, Listener(worker_app(worker), serve.host, port, serve.http) as listener:
+        worker.url = listener.url(serve.advertise)
         ready.set_result(worker.url)
         log.info("worker %s at %s with %d sessions", worker.id, worker.url, settings.sessions)
         async with asyncio.TaskGroup() as group:
@@ -179,11 +182,11 @@ def worker_app(worker: Worker) -> FastAPI:
     app = new_app(
         "WebGym worker",
         key=worker.settings.key,
-        max_body=worker.settings.serve.max_body * MB,
+        limits=worker.settings.serve.http,
         refused=worker.metrics.refused,
         version=__version__,
     )
-    add_session_routes(app, worker)
+    add_session_routes(app, lambda: worker)
 
     @app.get(HEALTH, response_model=Health)
     async def health(request: Request) -> Response:
@@ -219,47 +222,58 @@ def worker_app(worker: Worker) -> FastAPI:
     return app
 
 
-def add_session_routes(app: FastAPI, worker: Worker) -> None:
+def session_schema() -> dict[str, Any]:
+    """The description of a session's calls, for a master that passes them on."""
+    app = FastAPI(title="WebGym worker", version=__version__)
+    add_session_routes(app, _nobody)
+    return app.openapi()
+
+
+def _nobody() -> Worker:
+    raise AssertionError("these routes are described, never called")
+
+
+def add_session_routes(app: FastAPI, worker: Callable[[], Worker]) -> None:
     """The calls of `protocol`, each one line onto `Sessions`."""
-    sessions = worker.sessions
 
     def accept(request: Request) -> str:
         return request.headers.get("accept", "")
 
     @app.post(SESSIONS, response_model=SessionStarted)
     async def create(body: NewSession, request: Request) -> Response:
-        base = None if RELAY_HEADER in request.headers else worker.url
-        started = await sessions.create(body, base)
+        base = None if RELAY_HEADER in request.headers else worker().url
+        started = await worker().sessions.create(body, base)
         return reply(started, accept(request), headers={SESSION_HEADER: started.id})
 
     @app.post(SESSIONS + "/{session_id}/step", response_model=StepResult)
     async def step(session_id: str, body: StepRequest, request: Request, lease: LeaseToken = None) -> Response:
-        return reply(await sessions.step(session_id, lease, body), accept(request))
+        return reply(await worker().sessions.step(session_id, lease, body), accept(request))
 
     @app.post(SESSIONS + "/{session_id}/observe", response_model=Observation)
     async def observe(session_id: str, request: Request, body: Look | None = None, lease: LeaseToken = None) -> Response:
-        return reply(await sessions.observe(session_id, lease, body or Look()), accept(request))
+        return reply(await worker().sessions.observe(session_id, lease, body or Look()), accept(request))
 
     @app.post(SESSIONS + "/{session_id}/renew", response_model=protocol.Lease)
     async def renew(session_id: str, request: Request, body: Renew | None = None, lease: LeaseToken = None) -> Response:
-        return reply(sessions.renew(session_id, lease, body.ttl if body else None), accept(request))
+        return reply(worker().sessions.renew(session_id, lease, body.ttl if body else None), accept(request))
 
     @app.get(SESSIONS + "/{session_id}/storage", response_model=StorageState)
     async def storage(session_id: str, request: Request, lease: LeaseToken = None) -> Response:
-        return reply(await sessions.storage(session_id, lease), accept(request))
+        return reply(await worker().sessions.storage(session_id, lease), accept(request))
 
     @app.put(SESSIONS + "/{session_id}/files/{name}", response_model=StoredFile)
     async def put_file(session_id: str, name: str, request: Request, lease: LeaseToken = None) -> Response:
+        sessions = worker().sessions
         sessions.leases.find(session_id, lease)  # before the body is read
         return reply(sessions.put_file(session_id, lease, name, await request.body()), accept(request))
 
     @app.get(SESSIONS + "/{session_id}/files/{name}")
     async def get_file(session_id: str, name: str, lease: LeaseToken = None) -> Response:
-        return FileResponse(sessions.file(session_id, lease, name), media_type="application/octet-stream")
+        return FileResponse(worker().sessions.file(session_id, lease, name), media_type="application/octet-stream")
 
     @app.delete(SESSIONS + "/{session_id}", status_code=204)
     async def release(session_id: str, lease: LeaseToken = None) -> Response:
-        await sessions.release(session_id, lease)
+        await worker().sessions.release(session_id, lease)
         return Response(status_code=204)
 
 
@@ -277,6 +291,7 @@ def _watch(worker: Worker, egress: Egress) -> None:
 def _raise_file_limit(settings: WorkerSettings) -> None:
     """Say now, not under load, that there are too few file handles."""
     needed = 256 + settings.browsers * FILES_PER_BROWSER + settings.sessions * FILES_PER_SESSION
+    needed += settings.serve.http.connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise ConfigError(

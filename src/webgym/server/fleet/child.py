@@ -76,8 +76,8 @@ def _say(message: Ready) -> None:
 
 
 def main() -> int:
-    logs.start()
     job = Job.model_validate_json(sys.stdin.readline()).job
+    logs.start(job.settings.serve.log_level)
     logs.hide(job.settings.key)
     logs.hide(job.settings.fleet_key)
     try:

@@ -1,0 +1,91 @@
+"""Replies on disk, by the hash of what was asked, so that nothing is paid for twice.
+
+Invariants. An entry appears whole or not at all (written beside, then renamed), so processes may share a folder. An entry
+that cannot be read, or whose digest does not fit, is a miss. A stored reply is not thereby a good one: the reader checks it
+as if it had just arrived. The request itself is not stored, and neither is any key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pydantic import Field, ValidationError
+
+from webgym.endpoint.messages import Message
+from webgym.endpoint.settings import EndpointSettings
+from webgym.types import Wire
+
+log = logging.getLogger(__name__)
+
+
+class StoredReply(Wire):
+    """What a model answered, before anyone judged it."""
+
+    model: str
+    text: str
+    refusal: str = ""
+    finish: str = ""
+    input: int = Field(0, ge=0)
+    output: int = Field(0, ge=0)
+
+    def digest(self) -> str:
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+class Entry(Wire):
+    digest: str
+    reply: StoredReply
+
+
+def key_of(settings: EndpointSettings, messages: Sequence[Message], schema: object, version: str) -> str:
+    """What makes two questions the same: model, words and images, form, version of the prompt, sampling."""
+    asked: list[Any] = [
+        settings.model,
+        [message.identity() for message in messages],
+        schema,
+        version,
+        settings.sampling.model_dump(),
+        settings.structure,
+        settings.extra_body,
+    ]
+    return hashlib.sha256(msgspec.json.encode(asked, order="sorted")).hexdigest()
+
+
+class Cache:
+    """A folder of replies."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, key: str) -> StoredReply | None:
+        try:
+            entry = Entry.model_validate_json(self._path(key).read_bytes())
+        except FileNotFoundError:
+            return None
+        except (ValidationError, OSError) as e:
+            log.warning("stored reply %s cannot be read (%s): it will be asked for again", key[:12], type(e).__name__)
+            return None
+        if entry.digest != entry.reply.digest():
+            log.warning("stored reply %s was changed on disk: it will be asked for again", key[:12])
+            return None
+        return entry.reply
+
+    def put(self, key: str, reply: StoredReply) -> None:
+        path = self._path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staged = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        try:
+            staged.write_text(Entry(digest=reply.digest(), reply=reply).model_dump_json())
+            staged.replace(path)
+        finally:
+            staged.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"

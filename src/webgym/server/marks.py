@@ -1,0 +1,171 @@
+"""Set-of-Marks: numbers on what can be acted on, and the way back from a number to a pixel.
+
+A document lists its own elements and those of the frames it may read. Frames of other sites, in its process or in another,
+are asked one by one and their boxes moved to the screen. Marks are good until the next ones are made, and only in the tab
+they were made for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from webgym import types as t
+from webgym.errors import BrowserError
+from webgym.server.page import Frame, Page, ScriptFailed
+
+SCRIPT_SECONDS = 4.0
+MAX_MARKS = 400
+MAX_FRAMES = 20
+COLLECT_MS = 250
+
+
+class _Point(msgspec.Struct):
+    x: float
+    y: float
+
+
+class _Place(msgspec.Struct):
+    """A frame of another site on the screen: where its coordinates begin, and which part of it is seen."""
+
+    x: float
+    y: float
+    view: dict[str, float]
+
+
+class _Box(msgspec.Struct):
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class _Mark(msgspec.Struct):
+    id: int
+    role: str
+    name: str
+    box: _Box
+
+
+class _Collected(msgspec.Struct):
+    marks: list[_Mark]
+    frames: list[_Place]
+    truncated: bool
+
+
+class _Found(msgspec.Struct):
+    point: _Point | None
+
+
+@dataclass(frozen=True)
+class MarkedFrame:
+    """A document that owns the element ids from `first` on. `holder` shows it in its frame number `index`."""
+
+    frame: Frame
+    first: int
+    holder: MarkedFrame | None = None
+    index: int = 0
+
+    async def origin(self, within: float) -> tuple[float, float]:
+        """Where its coordinates begin in the viewport now."""
+        if self.holder is None:
+            return 0.0, 0.0
+        found = await self.holder.frame.run(f"({{point: webgym.foreignOrigin({self.index})}})", _Found, within=within)
+        if found.point is None:
+            raise BrowserError("the frame is gone")
+        x, y = await self.holder.origin(within)
+        return found.point.x + x, found.point.y + y
+
+
+@dataclass
+class Marking:
+    """The latest marks of a session."""
+
+    page: Page
+    frames: list[MarkedFrame] = field(default_factory=list)
+    marks: tuple[t.Mark, ...] = ()
+    truncated: bool = False
+
+    def owner(self, element: int) -> tuple[MarkedFrame, int] | None:
+        """The document that knows an element, and the element's place in its list."""
+        if not 1 <= element <= len(self.marks):
+            return None
+        for marked in reversed(self.frames):
+            if element >= marked.first:
+                return marked, element - marked.first
+        return None
+
+    async def point(self, element: int, within: float) -> tuple[float, float] | None:
+        """A pixel of the element, scrolled into view if need be; None if there is no such element any more."""
+        owner = self.owner(element)
+        if owner is None:
+            return None
+        marked, index = owner
+        found = await marked.frame.run(f"({{point: webgym.aim({index})}})", _Found, within=within)
+        if found.point is None:
+            return None
+        x, y = await marked.origin(within)
+        return found.point.x + x, found.point.y + y
+
+
+@dataclass(frozen=True)
+class _Visit:
+    frame: Frame
+    x: float = 0.0
+    y: float = 0.0
+    view: dict[str, float] = field(default_factory=dict)
+    holder: MarkedFrame | None = None
+    index: int = 0
+
+
+async def mark(page: Page, before: Marking | None) -> Marking:
+    """Number what can be acted on, the main document's first, and draw the numbers."""
+    known = {} if before is None or before.page is not page else {m.frame.id: m.frame for m in before.frames}
+    known |= {frame.id: frame for frame in page.children.values()}
+    marking = Marking(page)
+    listed: list[_Mark] = []
+    waiting = [_Visit(page.frame)]
+    for visit in waiting:  # grows as frames are found in frames
+        marked = MarkedFrame(visit.frame, len(listed) + 1, visit.holder, visit.index)
+        main = visit.frame is page.frame
+        request = {
+            "most": MAX_MARKS - len(listed),
+            "ms": COLLECT_MS,
+            "first": marked.first,
+            "view": visit.view,
+            "show": main,
+        }
+        call = f"webgym.collectMarks({msgspec.json.encode(request).decode()})"
+        try:
+            found = await visit.frame.run(call, _Collected, within=SCRIPT_SECONDS)
+        except ScriptFailed:
+            continue
+        except BrowserError:
+            if main:
+                raise
+            continue  # a frame that is gone, or does not answer, shows nothing to act on
+        marking.frames.append(marked)
+        marking.truncated |= found.truncated
+        for item in found.marks:
+            item.box.x += visit.x
+            item.box.y += visit.y
+        listed += found.marks
+        for index, place in enumerate(found.frames[: MAX_FRAMES + 1 - len(waiting)]):
+            try:
+                frame_id = await visit.frame.frame_in(f"webgym.foreignFrame({index})", within=SCRIPT_SECONDS)
+            except BrowserError:
+                continue
+            frame = known.get(frame_id) or Frame(visit.frame.channel, frame_id)
+            waiting.append(_Visit(frame, visit.x + place.x, visit.y + place.y, place.view, marked, index))
+    if len(waiting) > 1:
+        drawing = f"webgym.draw({msgspec.json.encode(listed).decode()})"
+        await page.frame.run(drawing, type(None), within=SCRIPT_SECONDS)
+    marking.marks = tuple(_wire(item) for item in listed)
+    return marking
+
+
+def _wire(mark: _Mark) -> t.Mark:
+    # Checked already by its own decoding: validating hundreds again would cost as much as drawing them.
+    box = t.Box.model_construct(x=mark.box.x, y=mark.box.y, width=mark.box.width, height=mark.box.height)
+    return t.Mark.model_construct(id=mark.id, role=mark.role, name=mark.name, box=box)
