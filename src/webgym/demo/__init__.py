@@ -116,10 +116,9 @@ async def _episode(session: Session, keep: Path, table: Table, say: Callable[[st
         began = time.monotonic()
         seen = await session.step(action, LOOK)
         took = f"{(time.monotonic() - began) * 1000:.0f} ms"
-        picture = keep / f"{n}-{action.kind}.jpg"
-        _save(seen, picture)
+        _save(seen, keep / f"{n}-{action.kind}.jpg")
         changed = "no" if seen.unchanged else "yes"
-        table.add_row(str(n), move.why, _in_words(action), seen.title, changed, took, picture.name)
+        table.add_row(str(n), move.why, _in_words(action), seen.title, changed, took)
         if isinstance(action, t.Answer):
             answer = action.text
     return answer
@@ -142,8 +141,8 @@ async def _demo(settings: DemoSettings) -> int:
     console = Console()
     settings.keep.mkdir(parents=True, exist_ok=True)
     table = Table(title=f"Task: {TASK}", title_justify="left")
-    for column in ("#", "why", "action", "page", "changed", "time", "screenshot"):
-        table.add_column(column, no_wrap=column in ("#", "changed", "time"))
+    for column in ("#", "why", "action", "page", "changed", "time"):
+        table.add_column(column, no_wrap=column in ("#", "changed", "time"), overflow="fold")
     key = secrets.token_urlsafe(24)
     spinner = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True

@@ -1,12 +1,12 @@
 """Language models behind an OpenAI-compatible endpoint: asked politely, paid for once, never believed without a check.
 
-    messages   what is said: text and images
-    settings   where, which model, which limits, what it costs
-    limits     concurrency, requests a minute, tokens a minute
-    cost       tokens and dollars, and the budget
-    cache      replies on disk by the hash of what was asked
-    replies    from a reply to a checked record, or a typed failure
-    client     one `Endpoint` a model, which puts these together
+messages   what is said: text and images
+settings   where, which model, which limits, what it costs
+limits     concurrency, requests a minute, tokens a minute
+cost       tokens and dollars, and the budget
+cache      replies on disk by the hash of what was asked
+replies    from a reply to a checked record, or a typed failure
+client     one `Endpoint` a model, which puts these together
 """
 
 from webgym.endpoint.client import Answer, Endpoint

@@ -79,13 +79,16 @@ class Cache:
 
     def put(self, key: str, reply: StoredReply) -> None:
         path = self._path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
         staged = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         try:
-            staged.write_text(Entry(digest=reply.digest(), reply=reply).model_dump_json())
-            staged.replace(path)
-        finally:
-            staged.unlink(missing_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                staged.write_text(Entry(digest=reply.digest(), reply=reply).model_dump_json())
+                staged.replace(path)
+            finally:
+                staged.unlink(missing_ok=True)
+        except OSError as e:  # the reply itself is good; only the next time will cost again
+            log.warning("a reply could not be stored in %s: %s", self.folder, e.strerror)
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"

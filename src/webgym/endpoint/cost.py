@@ -95,7 +95,8 @@ class Meter:
         committed = self._earlier + self._dollars + self._reserved
         if self._budget is not None and committed + price > self._budget:
             raise BudgetSpent(
-                f"a call may cost {price:.4f} dollars and {committed:.4f} of the budget of {self._budget:g} are spent or reserved"
+                f"a call may cost {price:.4f} dollars, and of the budget of {self._budget:g} "
+                f"{committed:.4f} are spent or promised"
             )
         self._reserved += price
         charge = Charge(most)

@@ -85,10 +85,10 @@ class Limits:
     async def admit(self, tokens: int) -> AsyncIterator[Admission]:
         """One request's turn, for as long as the block lasts."""
         async with self._slots:
-            while (pause := self._closed_until - self._clock()) > 0:
-                await self._sleep(pause)
             if self._requests is not None:
                 await self._requests.take(1)
             if self._tokens is not None:
                 await self._tokens.take(tokens)
+            while (pause := self._closed_until - self._clock()) > 0:
+                await self._sleep(pause)
             yield Admission(self._tokens, tokens)

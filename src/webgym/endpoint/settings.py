@@ -56,7 +56,7 @@ class EndpointSettings(_Part):
     patience: Annotated[float, Field(ge=0)] = Field(600.0, description="Seconds after a first failure to stop trying.")
     backoff: Annotated[float, Field(ge=0)] = Field(0.5, description="First pause; it doubles, jittered.")
     max_backoff: Annotated[float, Field(ge=0)] = Field(30.0, description="Longest pause of our own making.")
-    max_retry_after: Annotated[float, Field(ge=0)] = Field(120.0, description="A longer wish of the endpoint ends the tries.")
+    max_retry_after: Annotated[float, Field(ge=0)] = Field(120.0, description="A longer wish of the endpoint ends it.")
     max_reply_bytes: Annotated[int, Field(ge=1024)] = 2 << 20
 
     image_tokens: Annotated[int, Field(ge=0)] = Field(1200, description="What one image is reckoned to weigh.")

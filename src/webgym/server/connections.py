@@ -19,7 +19,6 @@ MAX_FRAMING_BYTES = 64 * 1024  # and as many as the body has
 MAX_PIPELINED = 8
 TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 LINGER_SECONDS = 2.0
-LINGER_BYTES = 64 * 1024 * 1024
 
 
 class CappedHttp(HttpToolsProtocol):
@@ -34,7 +33,7 @@ class CappedHttp(HttpToolsProtocol):
     _header_bytes = 0
     _body_bytes = 0
     _framed_bytes = 0  # received since the headers ended
-    _discarded: int | None = None  # bytes read after a refusal, for nothing
+    lingering = False  # everything has been said; what still comes is read for nothing
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -52,10 +51,7 @@ class CappedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._discarded is not None:
-            self._discarded += len(data)
-            if self._discarded > LINGER_BYTES:
-                self._raw.abort()
+        if self.lingering:
             return
         while data and not self.transport.is_closing():
             # Headers are fed up to the cap and no further: a large body behind small headers is none of their bytes.
@@ -92,8 +88,11 @@ class CappedHttp(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._stop_timer()
+        # An exception stops the parser, and uvicorn answers 400.
         if len(self.pipeline) >= MAX_PIPELINED:
-            raise ValueError("too many requests ahead of their answers")  # the parser stops; uvicorn answers 400
+            raise ValueError("too many requests ahead of their answers")
+        if self.parser.get_http_version() not in ("1.0", "1.1"):
+            raise ValueError("not a version we speak")
         self._in_headers = False
         self._body_bytes = self._framed_bytes = 0
         super().on_headers_complete()
@@ -137,20 +136,16 @@ class CappedHttp(HttpToolsProtocol):
 
     def linger(self) -> None:
         """Say that nothing more will be said, and read for a while without looking."""
-        if self._discarded is not None or self._raw.is_closing():
+        if self.lingering or self._raw.is_closing():
             return
-        if self._lost or not self._unfinished:
+        if self._lost or not (self._unfinished or self._header_bytes):
             self._raw.close()
             return
-        self._discarded = 0
+        self.lingering = True
         self._stop_timer()
         self._raw.write_eof()
         self.flow.resume_reading()
         self.loop.call_later(LINGER_SECONDS, self._raw.abort)
-
-    @property
-    def lingering(self) -> bool:
-        return self._discarded is not None
 
 
 class _Lingering:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -92,10 +93,8 @@ class Guard:
 
 
 def _is_loopback(host: bytes) -> bool:
-    name = host.decode("latin-1").lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0] in LOOPBACK
-    return name.partition(":")[0] in LOOPBACK
+    named = re.fullmatch(r"(\[[0-9a-f:.]*\]|[^:]*)(:\d*)?", host.decode("latin-1").lower())
+    return named is not None and named[1].strip("[]") in LOOPBACK
 
 
 class _BodyRefused(HTTPException):

@@ -313,8 +313,9 @@ globalThis.webgym ??= (() => {
   const draw = (marks) => {
     erase();
     overlay = document.createElementNS('http://www.w3.org/1999/xhtml', 'div');
-    overlay.style.cssText = 'all:initial!important;position:fixed!important;inset:0!important;z-index:2147483647!important;' +
-      'pointer-events:none!important;contain:strict!important;will-change:transform!important;';
+    // Of no size, so that only what it draws is painted anew, not the whole screen.
+    overlay.style.cssText = 'all:initial!important;position:fixed!important;left:0!important;top:0!important;width:0!important;' +
+      'height:0!important;z-index:2147483647!important;pointer-events:none!important;';
     const shadow = overlay.attachShadow({ mode: 'closed' });
     const parts = ['<style>i{position:absolute;box-sizing:border-box;border:2px solid}b{position:absolute;font:bold 12px/14px ' +
       'Arial,sans-serif;color:#fff;padding:0 2px}</style>'];
@@ -328,7 +329,11 @@ globalThis.webgym ??= (() => {
         `<b style="left:${x}px;top:${y}px;background:${colour}">${id | 0}</b>`);
     }
     shadow.innerHTML = parts.join('');
-    document.documentElement.append(overlay);
+    // A modal dialog lies above everything but what is inside it.
+    const modals = document.querySelectorAll('dialog:modal');
+    (modals[modals.length - 1] || document.documentElement).append(overlay);
+    const { left, top } = overlay.getBoundingClientRect();
+    if (left || top) overlay.style.setProperty('translate', `${-left}px ${-top}px`, 'important');
   };
 
   const erase = () => { overlay?.remove(); overlay = null; };

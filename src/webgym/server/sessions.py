@@ -119,6 +119,17 @@ class Sessions:
             leased = await self._lease(request)
         finally:
             self._starting -= 1
+        try:
+            seen = await self._begin(leased, request)
+        except BaseException:
+            # Nobody has heard of this session: without this it would keep its place until its lease ran out.
+            self.begin_end(leased, StaleLease("the session was not created"))
+            raise
+        self._metrics.session_started(time.monotonic() - began)
+        lease = self.leases.renew(leased)
+        return SessionStarted(id=leased.id, lease=lease, url=base_url, observation=seen)
+
+    async def _begin(self, leased: Leased, request: NewSession) -> t.Observation:
         async with self._call(leased):
             if request.storage_state is not None:
                 await storage.restore(leased.context, request.storage_state)
@@ -128,10 +139,7 @@ class Sessions:
                     await navigate(leased.context.active, request.url, self._policy)
                 except CannotDo as e:
                     problem = str(e)
-            seen = await observe(leased.context, request.look, leased.egress, self._settle, action_error=problem)
-        self._metrics.session_started(time.monotonic() - began)
-        lease = self.leases.renew(leased)
-        return SessionStarted(id=leased.id, lease=lease, url=base_url, observation=seen)
+            return await observe(leased.context, request.look, leased.egress, self._settle, action_error=problem)
 
     async def _lease(self, request: NewSession) -> Leased:
         egress, proxy = self._egress, None

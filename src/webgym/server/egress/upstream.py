@@ -55,8 +55,8 @@ class Upstream:
         try:
             place, port = split_port(parts["place"])
             host = canonical_host(place)
-        except ValueError as e:
-            raise BadRequest(f"proxy: {e}") from e
+        except ValueError:  # it repeats what it was given, and that may be a password without its @
+            raise BadRequest("proxy: what stands for host:port is none") from None
         user, _, password = (parts["login"] or "").partition(":")
         upstream = cls(scheme, host, port or _DEFAULT_PORTS[scheme], unquote(user), unquote(password))
         if max(len(upstream.user.encode()), len(upstream.password.encode())) > 255:

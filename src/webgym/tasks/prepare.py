@@ -1,0 +1,92 @@
+"""Seeds for a build: sources read in their order, screened, freed of duplicates, and laid down in one file.
+
+The result depends on the sources and the settings alone. Confidential seeds (decrypted or gated) are left out unless the
+settings ask for them, because everything after this point is written to disk.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from webgym.errors import ConfigError
+from webgym.tasks.duplicates import DEFAULT_THRESHOLD, Deduplicator, DuplicateCounts
+from webgym.tasks.files import Staged
+from webgym.tasks.filters import Refusal, SeedRules, screen
+from webgym.tasks.seed import Seed
+from webgym.tasks.sources import Intake, read_seeds
+
+
+class SourceFile(BaseModel):
+    """Tasks to take in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(description="The source, such as insta-v3; `webgym tasks sources` lists them.")
+    path: str = Field(description="A local file, or a dataset of the hub: hf:owner/name:split.")
+    limit: Annotated[int, Field(ge=1)] | None = Field(None, description="Take the first so many good rows.")
+
+
+@dataclass
+class Prepared:
+    """What came of the sources."""
+
+    path: Path
+    count: int = 0
+    confidential: int = 0
+    intake: Intake = field(default_factory=Intake)
+    refused: Counter[Refusal] = field(default_factory=Counter)
+    duplicates: DuplicateCounts = field(default_factory=DuplicateCounts)
+
+    def lines(self) -> list[str]:
+        refused = ", ".join(f"{count:,} {reason}" for reason, count in sorted(self.refused.items())) or "none"
+        twins = self.duplicates
+        return [
+            f"read         {self.intake.read:,} rows, {self.intake.broken:,} broken",
+            f"left out     {refused}; {self.confidential:,} confidential",
+            f"duplicates   {twins.exact + twins.same_id:,} exact, {twins.near:,} near",
+            f"seeds        {self.count:,}",
+        ]
+
+
+def prepare(
+    sources: Iterable[SourceFile],
+    rules: SeedRules,
+    path: Path,
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    confidential: bool = False,
+) -> Prepared:
+    """Write the seeds of a build to a jsonl file, which appears whole."""
+    found = Prepared(path)
+    unique = Deduplicator(threshold, found.duplicates)
+    with Staged(path) as file:
+        for seed in unique.unique(screen(_opened(sources, found, confidential=confidential), rules, found.refused)):
+            file.write(seed.model_dump_json(exclude_defaults=True).encode() + b"\n")
+            found.count += 1
+    return found
+
+
+def seeds_in(path: Path) -> Iterator[Seed]:
+    """The seeds of a prepared file."""
+    with path.open("rb") as lines:
+        for line in lines:
+            yield Seed.model_validate_json(line)
+
+
+def _opened(sources: Iterable[SourceFile], found: Prepared, *, confidential: bool) -> Iterator[Seed]:
+    for source in sources:
+        try:
+            for seed in islice(read_seeds(source.name, source.path, found.intake), source.limit):
+                if seed.confidential and not confidential:
+                    found.confidential += 1
+                else:
+                    yield seed
+        except OSError as e:
+            raise ConfigError(f"{source.path} cannot be read: {e.strerror}") from e
