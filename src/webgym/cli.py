@@ -47,6 +47,37 @@ def _demo(arguments: list[str]) -> int:
     return run(load(DemoSettings, arguments, command="webgym demo"))
 
 
+def _tasks(arguments: list[str]) -> int:
+    from webgym.errors import ConfigError
+
+    match arguments:
+        case ["build", *rest]:
+            from webgym.tasks.build import run_build
+
+            return run_build(rest)
+        case ["stats", *rest]:
+            from webgym.tasks.commands import run_stats
+
+            return run_stats(rest)
+        case ["show", *rest]:
+            from webgym.tasks.commands import run_show
+
+            return run_show(rest)
+        case ["validate", *rest]:
+            from webgym.tasks.commands import run_validate
+
+            return run_validate(rest)
+        case ["probe", *rest]:
+            from webgym.tasks.probe import run_probe
+            from webgym.visiting import visiting
+
+            return run_probe(rest, visiting)
+        case [] | ["-h" | "--help"]:
+            return 0
+        case [name, *_]:
+            raise ConfigError(f"there is no `webgym tasks {name}`: use build, stats, show, validate or probe")
+
+
 COMMANDS: dict[str, Command] = {
     "demo": Command(
         "A scripted agent at work in a leased browser, on a bundled page; no internet needed.",
@@ -61,6 +92,17 @@ COMMANDS: dict[str, Command] = {
         webgym serve --config server.yaml --port 8000
         WEBGYM_API_KEY=... webgym serve --host 0.0.0.0 --relay
         webgym serve --egress.allow '*.localhost:8080'      # let pages reach a site of your own""",
+    ),
+    "tasks": Command(
+        "The task set: build, stats, show, validate, probe.",
+        _tasks,
+        """\
+        webgym tasks build --config configs/tasks.yaml --dry-run       # what it would cost
+        webgym tasks build --config configs/tasks.yaml
+        webgym tasks stats tasks.parquet --plot tasks.svg
+        webgym tasks show tasks.parquet --band hard --limit 3
+        webgym tasks validate tasks.parquet
+        webgym tasks probe --tasks tasks.parquet --out health.jsonl    # which websites are up; needs `webgym serve`""",
     ),
     "browser": Command(
         "Which Chromium is used and why; `webgym browser install` gets one.",
@@ -97,7 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     from webgym.errors import WebGymError
 
     try:
-        if "--help" in rest or "-h" in rest:
+        if "--help" in rest or "-h" in rest or (name == "tasks" and not rest):
             sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
         return command.run(rest)
     except WebGymError as e:

@@ -6,16 +6,22 @@ Coordinates are CSS pixels of the viewport; translating a model's own grid to pi
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints, model_validator
 
 
 class Wire(BaseModel):
     """A frozen record with no room for surprises."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_bytes="base64", val_json_bytes="base64"
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        ser_json_bytes="base64",
+        val_json_bytes="base64",
+        hide_input_in_errors=True,
     )
 
 
@@ -187,12 +193,16 @@ class Look(Wire):
     text: bool = Field(False, description="The page's text.")
 
 
+# Pydantic's own base64 has the alphabet for URLs, which few readers of an image expect. It reads both.
+ImageBytes = Annotated[bytes, PlainSerializer(lambda data: b64encode(data).decode(), return_type=str, when_used="json")]
+
+
 class Screenshot(Wire):
     format: Literal["jpeg", "png"]
     width: int
     height: int
     sha256: str
-    data: bytes = Field(repr=False)
+    data: ImageBytes = Field(repr=False)
 
 
 class Box(Wire):

@@ -49,7 +49,9 @@ async def house() -> AsyncIterator[House]:
     async with Site() as site:
         # Every port of the local site's names: what is refused, too, must get as far as being refused.
         serve = settings_for(site, egress={"allow": ["*.localhost"]})
-        async with running_worker(WorkerSettings(serve=serve, sessions=serve.sessions, browsers=serve.browser_count)) as worker:
+        async with running_worker(
+            WorkerSettings(serve=serve, sessions=serve.sessions, browsers=serve.browser_count)
+        ) as worker:
             yield House(site, worker)
 
 

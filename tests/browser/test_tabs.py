@@ -79,7 +79,7 @@ async def test_closing_the_last_tab_leaves_an_empty_one(visit: Visit, house: Hou
 async def test_a_page_that_closes_itself_gives_way_to_the_one_before(visit: Visit, house: House):
     page = await visit("/popup")
     await page.step(t.Click(x=100, y=40))
-    await house.ask(page, "document.body.setAttribute('onclick', 'window.close()'); null", type(None))
+    await house.ask(page, "document.documentElement.setAttribute('onclick', 'window.close()'); null", type(None))
     seen = await page.step(t.Click(x=600, y=400))
     assert (seen.title, len(seen.tabs)) == ("Popup", 1)
 

@@ -9,104 +9,21 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
-from yarl import URL
 
-from tests.conftest import KEY
 from tests.served import Served, serving
 from tests.site.canary import free_port
 from tests.site.server import Site
+from tests.wire import BLIND, Api, Session
 
 WAYS = ("worker", "master", "relay")
 SITE_PORT, ECHO_PORT, PROXY_PORT = free_port(), free_port(), free_port()
-BLIND = {"image": "none"}
 MSGPACK = "application/msgpack"
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: dict[str, str]
-    data: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.data)
-
-    @property
-    def error(self) -> Any:
-        return self.json["error"]
-
-    @property
-    def refusal(self) -> tuple[int, str]:
-        return self.status, self.error["code"]
-
-
-@dataclass(frozen=True)
-class Api:
-    """One way in."""
-
-    base: str
-    way: str
-    http: aiohttp.ClientSession
-
-    async def ask(self, method: str, path: str, body: Any = None, *, base: str | None = None, **headers: str) -> Answer:
-        sent = {"X-API-Key": KEY} | {name.replace("_", "-"): value for name, value in headers.items()}
-        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        if data is not None and "Content-Type" not in sent:
-            sent["Content-Type"] = "application/json"
-        url = URL((base or self.base) + path, encoded=True)
-        async with self.http.request(method, url, data=data, headers=sent, allow_redirects=False) as answer:
-            return Answer(answer.status, {k.lower(): v for k, v in answer.headers.items()}, await answer.read())
-
-    async def create(self, **fields: Any) -> Answer:
-        return await self.ask("POST", "/v1/sessions", {"look": BLIND} | fields)
-
-    @asynccontextmanager
-    async def session(self, **fields: Any) -> AsyncIterator[Session]:
-        answer = await self.create(**fields)
-        assert answer.status == 200, answer.data
-        session = Session(self, answer.json)
-        try:
-            yield session
-        finally:
-            await session.call("DELETE", "")
-
-    async def available(self) -> int:
-        return int((await self.ask("GET", "/v1/fleet")).json["available"])
-
-
-@dataclass(frozen=True)
-class Session:
-    api: Api
-    started: Any
-
-    @property
-    def first(self) -> Any:
-        return self.started["observation"]
-
-    async def call(self, method: str, call: str, body: Any = None, **headers: str) -> Answer:
-        path = f"/v1/sessions/{self.started['id']}{call}"
-        headers = {"Lease": self.started["lease"]["token"]} | headers
-        return await self.api.ask(method, path, body, base=self.started["url"], **headers)
-
-    async def step(
-        self, kind: str, look: Any = BLIND, key: str | None = None, seq: int | None = None, **fields: Any
-    ) -> Answer:
-        more = {name: value for name, value in (("key", key), ("seq", seq)) if value is not None}
-        return await self.call("POST", "/step", {"action": {"kind": kind, **fields}, "look": look, **more})
-
-    async def seen(self, kind: str, **fields: Any) -> Any:
-        answer = await self.step(kind, **fields)
-        assert answer.status == 200, answer.data
-        return answer.json["observation"]
 
 
 @pytest.fixture(scope="module")
@@ -435,13 +352,13 @@ async def test_a_malformed_step_names_its_field_repeats_no_value_and_takes_no_tu
 async def test_renewing_keeps_the_lease_and_letting_it_run_out_ends_it(api):
     answer = await api.create(ttl=1.0)
     session = Session(api, answer.json)
-    for _ in range(3):
+    for _ in range(2):
         await asyncio.sleep(0.6)
         renewed = await session.call("POST", "/renew")
         assert renewed.json["remaining"] == 1.0
-    assert (await session.call("POST", "/renew", {"ttl": 1.5})).json["ttl"] == 1.5
     assert (await session.call("POST", "/renew", {"ttl": 0})).status == 422
-    await asyncio.sleep(2.8)
+    assert (await session.call("POST", "/renew", {"ttl": 0.5})).json["ttl"] == 0.5
+    await asyncio.sleep(0.6)
     assert (await session.step("back")).refusal == (410, "stale_lease")
 
 

@@ -80,14 +80,16 @@ class Cache:
     def put(self, key: str, reply: StoredReply) -> None:
         path = self._path(key)
         staged = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        entry = Entry(digest=reply.digest(), reply=reply).model_dump_json()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                staged.write_text(Entry(digest=reply.digest(), reply=reply).model_dump_json())
-                staged.replace(path)
-            finally:
-                staged.unlink(missing_ok=True)
+                staged.write_text(entry)
+            except FileNotFoundError:  # the first entry of its folder
+                path.parent.mkdir(parents=True, exist_ok=True)
+                staged.write_text(entry)
+            staged.replace(path)
         except OSError as e:  # the reply itself is good; only the next time will cost again
+            staged.unlink(missing_ok=True)
             log.warning("a reply could not be stored in %s: %s", self.folder, e.strerror)
 
     def _path(self, key: str) -> Path:

@@ -182,7 +182,7 @@ class Endpoint:
             return Answer(read(reply, kind, check), reply.model, paid.usage)
         except UnusableReply as e:
             problem = e
-        log.info("%s: %s; asking once more", question.version, problem.fault)
+        log.debug("%s: %s; asking once more", question.version, problem.fault)
         reply = await self._reply(_repaired(question, reply, problem), paid, fresh=fresh)
         return Answer(read(reply, kind, check), reply.model, paid.usage, repaired=True)
 
@@ -226,7 +226,7 @@ class Endpoint:
                     raise
                 if asked:
                     self._limits.hold(asked)
-                log.info("%s: %s; again in %.2f s", question.version, e, asked + own)
+                log.debug("%s: %s; again in %.2f s", question.version, e, asked + own)
             await self._sleep(asked + own)
 
     async def _try(self, body: bytes, most: Usage, paid: _Paid) -> StoredReply:

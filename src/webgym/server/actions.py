@@ -58,7 +58,8 @@ async def perform(context: Context, action: t.Action, policy: EgressPolicy) -> N
             x, y = await aim(context, action)
             await _burst(page, [_mouse("mouseMoved", x, y)])
         case t.Drag():
-            await _drag(page, await aim(context, action), (action.to_x, action.to_y))
+            end = _on_screen(context, action.to_x, action.to_y)
+            await _drag(page, await aim(context, action), end)
         case t.Type():
             await _type(context, page, action)
         case t.Key():
@@ -104,10 +105,7 @@ async def aim(context: Context, target: t.Aimed) -> tuple[float, float]:
     if target.element is None:
         assert target.x is not None
         assert target.y is not None
-        width, height = context.emulation.width, context.emulation.height
-        if target.x >= width or target.y >= height:
-            raise CannotDo(f"({target.x:g}, {target.y:g}) is outside the {width} × {height} screen")
-        return target.x, target.y
+        return _on_screen(context, target.x, target.y)
     marking = context.marking
     if marking is not None and marking.page is context.active:
         try:
@@ -117,6 +115,13 @@ async def aim(context: Context, target: t.Aimed) -> tuple[float, float]:
         if point is not None:
             return point
     raise CannotDo(_no_element(target.element))
+
+
+def _on_screen(context: Context, x: float, y: float) -> tuple[float, float]:
+    width, height = context.emulation.width, context.emulation.height
+    if x >= width or y >= height:
+        raise CannotDo(f"({x:g}, {y:g}) is outside the {width} × {height} screen")
+    return x, y
 
 
 def _no_element(element: int) -> str:

@@ -7,6 +7,7 @@ process dies, exactly its own sessions learn of it, at once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import deque
@@ -56,6 +57,9 @@ class Browser:
         self.spares: deque[Context] = deque()
         self.served = 0
         self.draining = False
+        self.doubtful = False  # it failed a session: asked soon whether it still answers, and used last until it has
+        self.news = asyncio.Event()  # something changed that its keeper may want to see
+        self._lost = False
         self._clock = clock
         self.born = clock()
         self._max_download = max_download
@@ -65,7 +69,7 @@ class Browser:
 
     @property
     def alive(self) -> bool:
-        return not (self.connection.closed.is_set() or self.process.exited.is_set())
+        return not (self._lost or self.connection.closed.is_set() or self.process.exited.is_set())
 
     @property
     def busy(self) -> int:
@@ -75,6 +79,12 @@ class Browser:
     @property
     def age(self) -> float:
         return self._clock() - self.born
+
+    async def next_news(self, within: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self.news.wait()
+        self.news.clear()
 
     async def prepare(self) -> None:
         """Attach to every page of every context from its first moment."""
@@ -131,13 +141,16 @@ class Browser:
 
     async def take(self, proxy: UpstreamProxy | None = None) -> Context:
         """A context for a new session: a warm one if the session needs nothing special."""
-        self.served += 1
         while proxy is None and self.spares:
             context = self.spares.popleft()
+            self.news.set()
             if context.alive:
-                return context
-            await self.drop(context)
-        return await self.new_context(proxy)
+                break
+            await asyncio.shield(self.drop(context))
+        else:
+            context = await self.new_context(proxy)
+        self.served += 1
+        return context
 
     async def drop(self, context: Context) -> None:
         """Dispose of a context. If Chromium cannot even do that it is sick, and the whole group goes."""
@@ -145,23 +158,26 @@ class Browser:
         self.contexts.pop(context.id, None)
         self._page_channels = {key: value for key, value in self._page_channels.items() if value[0] is not context}
         self._downloads = {key: value for key, value in self._downloads.items() if value is not context}
-        if not done:
+        self.news.set()
+        if not done and self.alive:
             log.error("Chromium %d would not let go of a context: ending it", self.process.pid)
             await self.close()
 
     async def close(self) -> None:
+        self.lost()
+        await self.process.close()
+
+    def lost(self) -> None:
+        """The process is gone or past help: tell every session that lived in it."""
+        self._lost = True
         self.draining = True
         for context in self.contexts.values():
             context.end()
         self.contexts.clear()
         self.spares.clear()
-        await self.process.close()
-
-    def lost(self) -> None:
-        """The process is gone: tell every session that lived in it."""
-        self.draining = True
-        for context in self.contexts.values():
-            context.end()
+        self._page_channels.clear()
+        self._downloads.clear()
+        self.news.set()
 
     # events
 
@@ -195,15 +211,27 @@ class Browser:
         # The event names a frame, not a context. A page target's main frame has the target's id; for other frames the
         # context is found by asking each whether the frame is its own.
         for context in self.contexts.values():
-            if context.owns_frame(event.frameId):
-                self._downloads[event.guid] = context
-                context.surprises.download_begins(event)
+            page = context.page_with(event.frameId)
+            if page is not None:
+                if page.target_id == event.frameId:
+                    page.become_download()
+                if context.surprises.download_begins(event):
+                    self._downloads[event.guid] = context
                 return
-        self.connection.root.post("Browser.cancelDownload", {"guid": event.guid})
+        self._refuse(event.guid)
+
+    def _refuse(self, guid: str) -> None:
+        """Stop a download that is nobody's: its tab is gone, so no session counts its bytes."""
+        for context in self.contexts.values():
+            context.surprises.cancel(guid)
 
     def _download_progress(self, event: DownloadProgress) -> None:
         context = self._downloads.get(event.guid)
-        if context is not None and context.surprises.download_progress(event):
+        if context is None:
+            # Refused before, but an order to stop that comes too early in a download's life has no effect.
+            if event.state == "inProgress":
+                self._refuse(event.guid)
+        elif context.surprises.download_progress(event):
             self._downloads.pop(event.guid, None)
 
 

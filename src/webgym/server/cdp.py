@@ -4,12 +4,15 @@ Chromium is started with `--remote-debugging-pipe` and speaks NUL-terminated JSO
 socket pair. So there is no debugging port for anyone to find, and Chromium exits by itself when this process dies.
 
 Invariants: every call ends with a result, a `BrowserError`, or at its deadline; when the connection closes, every waiting
-call fails at once. Payloads stay undecoded bytes until somebody asks for them with a type.
+call fails at once. Payloads stay undecoded bytes until somebody asks for them with a type. Pages have a say in what is in
+a message (a title, a URL of any length), so no message, however odd or long, ends the connection.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
@@ -20,8 +23,14 @@ from webgym.errors import BrowserError
 T = TypeVar("T")
 Handler = Callable[[msgspec.Raw], None]
 
-MAX_MESSAGE = 64 * 1024 * 1024
+log = logging.getLogger(__name__)
+
+MAX_MESSAGE = 96 * 1024 * 1024  # a lossless screenshot of the largest viewport has 64 MB and a little
 EMPTY = msgspec.Raw(b"{}")
+# An escape in JSON: a whole surrogate pair, half of one, or anything else.
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
 
 
 class ProtocolError(BrowserError):
@@ -63,6 +72,7 @@ class Connection(asyncio.Protocol):
         self._next_id = 0
         self._partial: list[bytes] = []
         self._partial_size = 0
+        self._skipping = False
 
     # asyncio.Protocol
 
@@ -79,13 +89,20 @@ class Connection(asyncio.Protocol):
                 self._partial.clear()
                 self._partial_size = 0
             start = end + 1
+            if self._skipping:
+                self._skipping = False
+                continue
             self._dispatch(piece)
-        if start < len(data):
+        if start < len(data) and not self._skipping:
             rest = data[start:] if start else data
             self._partial.append(rest)
             self._partial_size += len(rest)
             if self._partial_size > MAX_MESSAGE:
-                self.close()
+                # A page asked for a data: URL of a hundred megabytes, say. It is lost, its neighbours are not.
+                log.warning("a message of more than %d bytes was skipped", MAX_MESSAGE)
+                self._partial.clear()
+                self._partial_size = 0
+                self._skipping = True
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed.set()
@@ -134,7 +151,11 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _dispatch(self, data: bytes) -> None:
-        message = _decode_message(data)
+        try:
+            message = _read(data)
+        except msgspec.DecodeError as e:
+            log.warning("a message that cannot be read was skipped: %s", e)
+            return
         if message.id:
             waiting = self._calls.get(message.id)
             if waiting is None or waiting[0].done():
@@ -163,7 +184,16 @@ class Channel:
 
     def on(self, method: str, kind: type[T], handler: Callable[[T], None]) -> None:
         decode = msgspec.json.Decoder(kind).decode
-        self.handlers.setdefault(method, []).append(lambda raw: handler(decode(raw)))
+
+        def handle(raw: msgspec.Raw) -> None:
+            try:
+                event = decode(raw)
+            except msgspec.DecodeError as e:
+                log.warning("%s was skipped: %s", method, e)
+                return
+            handler(event)
+
+        self.handlers.setdefault(method, []).append(handle)
 
     def post(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Send and do not wait: the answer, good or bad, is nobody's concern."""
@@ -183,7 +213,20 @@ class Channel:
                 raw = await future
         except TimeoutError as e:
             raise BrowserError(f"{method}: no answer in {within:g} s") from e
-        return None if kind is None else msgspec.json.decode(raw, type=kind)
+        if kind is None:
+            return None
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except msgspec.DecodeError as e:
+            raise ProtocolError(f"{method}: an answer of another shape: {e}") from e
+
+
+def _read(data: bytes) -> _Message:
+    try:
+        return _decode_message(data)
+    except msgspec.DecodeError:
+        # JavaScript's strings may hold half a surrogate pair, JSON's may not: the usual mark stands for it.
+        return _decode_message(_ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], data))
 
 
 def _forget(future: asyncio.Future[msgspec.Raw]) -> None:

@@ -2,7 +2,8 @@
 
 Each worker owns one folder under the user's runtime folder and holds a lock on it for as long as it lives. A folder whose
 lock can be taken belongs to a dead worker: its Chromium process groups are ended and it is deleted. The kernel drops the
-lock with the process, so neither a reused process id nor a crash at any point can mislead the sweep.
+lock with the process, so neither a reused process id nor a crash at any point can mislead the sweep. A folder gets its
+final name when it is locked, so a sweep never meets one that is not yet anybody's.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import shutil
 import signal
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from webgym.errors import ConfigError
@@ -26,7 +29,15 @@ from webgym.errors import ConfigError
 log = logging.getLogger(__name__)
 
 LOCK = "lock"
-GROUP = "group"  # a browser's process group id, written once it has been started
+GROUP = "group"  # a browser's `_Group`, written once it has been started
+REAP_SECONDS = 2.0
+
+
+class _Group(msgspec.Struct):
+    """A process group, and what helps to tell that it still is the one that was meant: numbers are used again."""
+
+    id: int
+    executable: str
 
 
 def default_root() -> Path:
@@ -39,10 +50,12 @@ class WorkerFolder:
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or default_root()
         _make_private(self.root)
-        self.path = self.root / f"worker-{secrets.token_hex(6)}"
-        self.path.mkdir(mode=0o700)
-        self._lock = _take(self.path / LOCK)
+        name = secrets.token_hex(6)
+        unborn = self.root / f"new-{name}"
+        unborn.mkdir(mode=0o700)
+        self._lock = _take(unborn / LOCK)
         assert self._lock is not None, "a new folder has no other owner"
+        self.path = unborn.rename(self.root / f"worker-{name}")
         self._browsers = 0
 
     def new_browser(self) -> Path:
@@ -72,6 +85,7 @@ def sweep(root: Path | None = None) -> int:
         try:
             for group in _groups(path):
                 end_group(group)
+                _reap(group)
             shutil.rmtree(path, ignore_errors=True)
             swept += 1
         finally:
@@ -87,27 +101,40 @@ def end_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
+def record_group(folder: Path, group: int, executable: Path) -> None:
+    """Write down whose process group a browser's folder belongs to."""
+    record = _Group(group, os.path.realpath(executable))
+    (folder / GROUP).write_bytes(msgspec.json.encode(record))
+
+
 def _groups(folder: Path) -> Iterator[int]:
     """The process groups a dead worker left, if they still are what they were."""
-    for record in folder.glob(f"*/{GROUP}"):
-        with contextlib.suppress(OSError, ValueError):
-            group = int(record.read_text())
-            if any(_is_browser_of(process, record.parent) for process in psutil.process_iter() if _group(process) == group):
-                yield group
+    for path in folder.glob(f"*/{GROUP}"):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            group = msgspec.json.decode(path.read_bytes(), type=_Group)
+            if any(_belongs(process, group, path.parent) for process in psutil.process_iter()):
+                yield group.id
 
 
-def _group(process: psutil.Process) -> int | None:
+def _belongs(process: psutil.Process, group: _Group, folder: Path) -> bool:
     try:
-        return os.getpgid(process.pid)
-    except OSError:
-        return None
-
-
-def _is_browser_of(process: psutil.Process, folder: Path) -> bool:
-    try:
-        return any(str(folder) in argument for argument in process.cmdline())
-    except psutil.Error:
+        if os.getpgid(process.pid) != group.id:
+            return False
+        if process.pid == group.id:
+            return any(str(folder) in argument for argument in process.cmdline())
+        # If the leader is dead, its number is not given away while others are in its group.
+        return not psutil.pid_exists(group.id) and process.exe() == group.executable
+    except (OSError, psutil.Error):
         return False
+
+
+def _reap(group: int) -> None:
+    """Collect the dead of a group that have become our children: nobody else does in a container without an init."""
+    ends = time.monotonic() + REAP_SECONDS
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < ends:
+            if os.waitpid(-group, os.WNOHANG)[0] == 0:
+                time.sleep(0.02)
 
 
 def _take(path: Path) -> int | None:

@@ -121,6 +121,8 @@ def press(combination: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield _event("keyDown", name, held)
     shifted = bool(held & MODIFIERS["Shift"])
     typed = key.upper() if shifted and len(key) == 1 else key
+    if not held and _needs_shift(typed):
+        held = MODIFIERS["Shift"]
     down = _event("keyDown", typed, held, text=_text(typed) if not held & ~MODIFIERS["Shift"] else "")
     if held & (MODIFIERS["Control"] | MODIFIERS["Meta"]) and key.lower() in _EDITING:
         down[1]["commands"] = [_EDITING[key.lower()]]
@@ -134,6 +136,7 @@ def press(combination: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def write(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The commands that type a text: key by key, so that pages which listen to keys hear them; what is very long, and
     what no key makes, is inserted as an input method would."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     for character in text[:LONG_TEXT]:
         if character == "\n":
             yield _event("keyDown", "Enter", 0, text="\r")
@@ -141,11 +144,15 @@ def write(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         elif _code(character) is None:
             yield "Input.insertText", {"text": character}
         else:
-            shift = MODIFIERS["Shift"] if character.isupper() or character in _SHIFTED else 0
+            shift = MODIFIERS["Shift"] if _needs_shift(character) else 0
             yield _event("keyDown", character, shift, text=character)
             yield _event("keyUp", character, shift)
     if len(text) > LONG_TEXT:
         yield "Input.insertText", {"text": text[LONG_TEXT:]}
+
+
+def _needs_shift(key: str) -> bool:
+    return len(key) == 1 and (key in _SHIFTED or (key.isascii() and key.isupper()))
 
 
 def _text(key: str) -> str:

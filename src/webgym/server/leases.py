@@ -122,6 +122,13 @@ class Leases:
             raise StaleLease("the lease has ended")
         return leased
 
+    def why_ended(self, leased: Leased) -> ServerError | None:
+        """Why a session that somebody still holds in hands is over; None while it lives."""
+        if leased.id in self._live:
+            return None
+        ended = self._ended.get(leased.id, StaleLease("the session ended"))
+        return type(ended)(ended.message)
+
     def expired(self, leased: Leased) -> bool:
         now = self._clock()
         return now >= leased.ends_at or (not leased.calls and now >= leased.expires_at)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import io
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -89,7 +90,8 @@ class Master:
             headers = {**headers, "Authorization": f"Bearer {self.settings.key}"}
         try:
             url = URL(member.status.url + path, encoded=True)
-            async with self._http.request(method, url, data=body or None, headers=headers, allow_redirects=False) as answer:
+            data = io.BytesIO(body) if body else None  # aiohttp would write bytes in one go, and warns if they are many
+            async with self._http.request(method, url, data=data, headers=headers, allow_redirects=False) as answer:
                 lowered = {name.lower(): value for name, value in answer.headers.items()}
                 return Answer(status=answer.status, body=await answer.read(), headers=lowered)
         except (aiohttp.ClientError, TimeoutError, OSError) as e:

@@ -132,7 +132,12 @@ globalThis.webgym ??= (() => {
       for (let n = 0; n < Math.min(elements.length, 3000); n++) if (elements[n].shadowRoot) watch(elements[n].shadowRoot);
     };
     watch(document);
-    const finish = (capped) => { observer.disconnect(); resolve({ capped }); };
+    const finish = (capped) => {
+      observer.disconnect();
+      // A page that holds the pointer would get every later click, wherever it was aimed.
+      if (document.pointerLockElement) document.exitPointerLock();
+      resolve({ capped });
+    };
     const check = () => {
       const now = performance.now();
       const left = cap - (now - started);
@@ -248,11 +253,11 @@ globalThis.webgym ??= (() => {
   const explore = (parent, view, found, budget, listed, pointed) => {
     for (let child = parent.firstElementChild; child; child = child.nextElementSibling) {
       if (late(budget)) return;
+      const leaf = !child.firstElementChild && !child.shadowRoot;
+      if (leaf && (pointed || listed.has(child))) continue;
       const box = child.getBoundingClientRect();
       const empty = box.width === 0 || box.height === 0;
-      if (empty ? !child.firstElementChild && !child.shadowRoot : outside(box, view) && child.scrollHeight <= child.clientHeight) {
-        continue;
-      }
+      if (empty ? leaf : outside(box, view) && (leaf || child.scrollHeight <= child.clientHeight)) continue;
       if (child.shadowRoot) collect(child.shadowRoot, view, found, budget);
       let here = pointed || listed.has(child);
       if (!here && box.width >= 8 && box.height >= 8 && getComputedStyle(child).cursor === 'pointer') {
@@ -329,11 +334,11 @@ globalThis.webgym ??= (() => {
         `<b style="left:${x}px;top:${y}px;background:${colour}">${id | 0}</b>`);
     }
     shadow.innerHTML = parts.join('');
-    // A modal dialog lies above everything but what is inside it.
-    const modals = document.querySelectorAll('dialog:modal');
-    (modals[modals.length - 1] || document.documentElement).append(overlay);
-    const { left, top } = overlay.getBoundingClientRect();
-    if (left || top) overlay.style.setProperty('translate', `${-left}px ${-top}px`, 'important');
+    // Modal dialogs lie above every z-index, and what is put inside them may move them: only a popover lies above and apart.
+    const modal = document.querySelector(':modal');
+    if (modal) overlay.popover = 'manual';
+    document.documentElement.append(overlay);
+    if (modal) overlay.showPopover();
   };
 
   const erase = () => { overlay?.remove(); overlay = null; };
@@ -369,12 +374,13 @@ globalThis.webgym ??= (() => {
         }
         if (child.nodeType !== Node.ELEMENT_NODE || /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|HEAD|svg)$/.test(child.tagName)) continue;
         if (child === overlay || child.inert || child.getAttribute('aria-hidden') === 'true') continue;
-        const style = getComputedStyle(child);
-        if (style.display === 'none' || +style.opacity === 0 && child.tagName !== 'INPUT') continue;
         const box = child.getBoundingClientRect();
         const away = outside(box, seen);
+        if (away && !child.firstElementChild && !child.shadowRoot) continue;
+        const style = getComputedStyle(child);
+        if (style.display === 'none' || +style.opacity === 0 && child.tagName !== 'INPUT') continue;
         const flows = style.display === 'contents' || style.overflow === 'visible' || box.height === 0;
-        if (away && !(flows && child.childElementCount)) continue;
+        if (away && !flows) continue;
         const kind = role(child);
         const visible = style.visibility === 'visible';
         let deeper = depth, quiet = muted;
@@ -464,8 +470,9 @@ globalThis.webgym ??= (() => {
 
   const select = ({ index, x, y, options }) => {
     let list = index === null ? deepest(x, y) : marked[index];
-    list = list && list.closest('select') || list?.querySelector?.('select') || list?.control;
+    list = list && list.closest('select') || list?.closest('label')?.control;
     if (!list || list.tagName !== 'SELECT') return 'there is no <select> at that place';
+    if (list.matches(':disabled')) return 'this list is disabled';
     const wanted = [];
     for (const option of options) {
       const found = [...list.options].find((o) => clip(o.label, 2000) === clip(option, 2000)) ||

@@ -22,6 +22,11 @@ T = TypeVar("T")
 
 WORLD = "webgym"
 SCRIPT = resources.files("webgym.server").joinpath("page.js").read_text()
+MAX_REQUESTS = 2000
+MAX_CHILD_FRAMES = 10_000
+# What a navigation that was stopped says of itself; whoever stopped it knows better why.
+ABORTED = "net::ERR_ABORTED"
+STUCK_SECONDS = 2.0
 # Requests that a person does not wait for: they stay open, or nothing on the page shows them.
 BACKGROUND = frozenset({"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Manifest", "CSPViolationReport", "Other"})
 
@@ -152,7 +157,9 @@ class Frame:
         """The id of the frame that an `<iframe>` of this document shows; the expression yields the element."""
         params = {"expression": expression, "contextId": self._context}
         held = await self.channel.call("Runtime.evaluate", params, _Held, within=within)
-        described = await self.channel.call("DOM.describeNode", {"objectId": held.result.objectId}, _Described, within=within)
+        described = await self.channel.call(
+            "DOM.describeNode", {"objectId": held.result.objectId}, _Described, within=within
+        )
         self.channel.post("Runtime.releaseObject", {"objectId": held.result.objectId})
         return described.node.frameId
 
@@ -183,7 +190,10 @@ class Frame:
         if answer.exceptionDetails is not None:
             detail = (answer.exceptionDetails.exception or {}).get("description", answer.exceptionDetails.text)
             raise ScriptFailed(f"the page script failed: {detail}")
-        return msgspec.json.decode(answer.result.value, type=kind)
+        try:
+            return msgspec.json.decode(answer.result.value, type=kind)
+        except msgspec.DecodeError as e:
+            raise ScriptFailed(f"the page script answered something else: {e}") from e
 
 
 class Page:
@@ -203,6 +213,7 @@ class Page:
         self.loaded = True
         self.crashed = False
         self.closed = False
+        self._downloading = False
         self._pending_loader = ""
         self._document_request = ""
         self._status_of: tuple[str, int] | None = None
@@ -246,27 +257,43 @@ class Page:
         """A navigation was asked for; `navigating` holds until Chromium commits it, fails it or drops it."""
         self.navigating = True
         self.navigation_error = None
+        self._downloading = False
 
     def end_navigation(self, error: str | None) -> None:
         self.navigating = False
-        if error is not None:
+        if error is not None and not (error == ABORTED and (self._downloading or self.navigation_error is not None)):
             self.navigation_error = error
         self.wake()
 
+    def become_download(self) -> None:
+        """What was asked for is a file: it is kept, the document stays, and that is no failure."""
+        self._downloading = True
+        if self.navigation_error == ABORTED:
+            self.navigation_error = None
+
     def crash(self) -> None:
         self.crashed = True
-        self.channel.connection.drop_channel(self.channel.id)
-        self.wake()
+        self._drop_channels()
 
     def close(self) -> None:
         self.closed = True
+        self._drop_channels()
+
+    def drop_child(self, session_id: str) -> None:
+        """A cross-site frame is gone."""
+        self.children.pop(session_id, None)
+        self.channel.connection.drop_channel(session_id)
+
+    def _drop_channels(self) -> None:
+        for session_id in list(self.children):
+            self.drop_child(session_id)
         self.channel.connection.drop_channel(self.channel.id)
         self.wake()
 
     # events
 
     def _listen(self, channel: Channel) -> None:
-        channel.on("Page.frameAttached", _FrameEvent, lambda event: self._frame_ids.add(event.frameId))
+        channel.on("Page.frameAttached", _FrameEvent, self._on_frame)
         channel.on("Page.frameDetached", _FrameEvent, lambda event: self._frame_ids.discard(event.frameId))
         channel.on("Page.frameStartedNavigating", _StartedNavigating, self._on_started)
         channel.on("Page.frameNavigated", _FrameNavigated, self._on_navigated)
@@ -281,6 +308,10 @@ class Page:
         channel.on("Network.responseReceived", _ResponseReceived, self._on_response)
         channel.on("Network.loadingFinished", _Finished, self._on_finished)
         channel.on("Network.loadingFailed", _Failed, self._on_failed)
+
+    def _on_frame(self, event: _FrameEvent) -> None:
+        if len(self._frame_ids) < MAX_CHILD_FRAMES:
+            self._frame_ids.add(event.frameId)
 
     def _on_started(self, event: _StartedNavigating) -> None:
         if event.frameId != self.frame.id or "same" in event.navigationType.lower():
@@ -328,6 +359,8 @@ class Page:
 
     def _on_request(self, event: _RequestSent) -> None:
         if event.type not in BACKGROUND:
+            if len(self._requests) >= MAX_REQUESTS:
+                del self._requests[next(iter(self._requests))]  # the oldest
             self._requests[event.requestId] = time.monotonic()
 
     def _on_response(self, event: _ResponseReceived) -> None:
@@ -352,3 +385,15 @@ class Page:
 
     def stop_loading(self) -> None:
         self.channel.post("Page.stopLoading")
+
+    async def unstick(self) -> bool:
+        """Before a navigation: a document whose script never ends cannot be left, so that script is stopped. True if so."""
+        try:
+            await self.channel.call("Runtime.evaluate", {"expression": "0"}, within=STUCK_SECONDS)
+        except ProtocolError:
+            return False
+        except BrowserError:
+            if self.alive:
+                await self.frame.stop_scripts()
+                return True
+        return False

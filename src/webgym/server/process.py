@@ -1,21 +1,26 @@
 """One Chromium process group: started, watched, killed whole.
 
-Invariants: the group is dead when `close` returns; `exited` is set within moments of the browser's death, whoever caused
-it; the last lines it wrote to stderr are kept for the error message, and only those.
+Invariants: the group is dead and reaped when `close` returns; `exited` is set within moments of the browser's death,
+whoever caused it; the last lines it wrote to stderr are kept for the error message, and only those. A start that fails at
+any point leaves nothing behind: no process, no descriptor, no folder.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import fcntl
 import logging
 import os
 import shutil
 import socket
+import sys
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -25,12 +30,13 @@ import psutil
 from webgym.errors import BrowserError, ConfigError, blame
 from webgym.server.cdp import Connection
 from webgym.server.chromium import Chromium
-from webgym.server.folders import GROUP, end_group
+from webgym.server.folders import end_group, record_group
 
 log = logging.getLogger(__name__)
 
 LAUNCH_SECONDS = 20.0
 STDERR_TAIL = 8 * 1024
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only measured
 SMALL_SHM = 256 * 1024 * 1024
 
 # What every browser gets. No outside request, no dialog, no background work, the same colours everywhere.
@@ -87,45 +93,62 @@ class ChromiumProcess:
     connection: Connection
     product: str = ""
     user_agent: str = ""
-    exited: asyncio.Event = field(default_factory=asyncio.Event)
+    exited: asyncio.Event = field(default_factory=asyncio.Event)  # the browser itself
+    gone: asyncio.Event = field(default_factory=asyncio.Event)  # and every process it had
+    _errors: asyncio.BaseTransport | None = None
     _stderr: bytes = b""
 
     @classmethod
     async def start(cls, chromium: Chromium, folder: Path, *, sandbox: bool, switches: Sequence[str]) -> Self:
-        if sandbox and os.geteuid() == 0:
-            raise ConfigError(
-                "Chromium's sandbox does not run as root: use an ordinary user, or turn it off knowingly with "
-                "--no-sandbox (or WEBGYM_NO_SANDBOX=1)"
-            )
-        arguments = [str(chromium.path), *SWITCHES, *switches, f"--user-data-dir={folder / 'profile'}"]
-        if chromium.kind != "headless-shell":
-            arguments.append("--headless=new")
-        if not sandbox:
-            arguments.append("--no-sandbox")
-        if _shared_memory_is_small():
-            arguments.append("--disable-dev-shm-usage")
-        loop = asyncio.get_running_loop()
-        ours, theirs = socket.socketpair()
-        errors_read, errors_write = os.pipe()
-        pid = _spawn(arguments, theirs, errors_write)
-        theirs.close()
-        os.close(errors_write)
-        (folder / GROUP).write_text(str(pid))
-        ours.setblocking(False)
-        _, connection = await loop.create_unix_connection(Connection, sock=ours)
-        self = cls(pid=pid, folder=folder, connection=connection)
-        await loop.connect_read_pipe(lambda: _Tail(self), os.fdopen(errors_read, "rb", buffering=0))
-        threading.Thread(target=_reap, args=(pid, loop, self.exited), name=f"reap-{pid}", daemon=True).start()
+        try:
+            arguments = _arguments(chromium, folder, sandbox=sandbox, switches=switches)
+            self = await cls._spawn(arguments, folder)
+        except BaseException:
+            await asyncio.shield(asyncio.to_thread(_discard, folder))
+            raise
         try:
             async with blame(BrowserError, "starting Chromium", within=LAUNCH_SECONDS):
-                version = await connection.root.call("Browser.getVersion", None, _Version, within=LAUNCH_SECONDS)
+                version = await self.connection.root.call("Browser.getVersion", None, _Version, within=LAUNCH_SECONDS)
         except BaseException as e:
             await asyncio.shield(self.close())
             if isinstance(e, BrowserError):
-                raise BrowserError(f"{e}\n{chromium.path} wrote: {self.last_words or 'nothing'}") from e
+                raise BrowserError(
+                    f"Chromium did not start: {e}\n{chromium.path} wrote: {self.last_words or 'nothing'}"
+                ) from e
             raise
         self.product = version.product
         self.user_agent = version.userAgent
+        return self
+
+    @classmethod
+    async def _spawn(cls, arguments: list[str], folder: Path) -> Self:
+        loop = asyncio.get_running_loop()
+        _adopt_orphans()
+        with ExitStack() as undo:  # closes what has not found its owner yet
+            ours, theirs = socket.socketpair()
+            undo.callback(theirs.close)
+            keep_ours = undo.enter_context(ExitStack())
+            keep_ours.callback(ours.close)
+            errors_read, errors_write = os.pipe()
+            undo.callback(os.close, errors_write)
+            errors = undo.enter_context(ExitStack())
+            errors.callback(os.close, errors_read)
+            pid = _spawn(arguments, theirs, errors_write)
+            killed = undo.enter_context(ExitStack())
+            killed.callback(_kill_and_reap, pid)
+            record_group(folder, pid, Path(arguments[0]))
+            ours.setblocking(False)
+            _, connection = await loop.create_unix_connection(Connection, sock=ours)
+            keep_ours.pop_all()
+            killed.callback(connection.close)
+            self = cls(pid=pid, folder=folder, connection=connection)
+            pipe = os.fdopen(errors_read, "rb", buffering=0)
+            errors.pop_all()
+            errors.callback(pipe.close)
+            self._errors, _ = await loop.connect_read_pipe(lambda: _Tail(self), pipe)
+            errors.pop_all()
+            threading.Thread(target=_reap, args=(pid, loop, self), name=f"reap-{pid}", daemon=True).start()
+            killed.pop_all()
         return self
 
     @property
@@ -138,12 +161,15 @@ class ChromiumProcess:
     async def close(self, *, within: float = 10.0) -> None:
         """Kill the group, wait for it to be reaped, and delete its folder."""
         self.connection.close()
-        end_group(self.pid)
+        if not self.exited.is_set():  # later the number may be somebody else's
+            end_group(self.pid)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
-                await self.exited.wait()
+                await self.gone.wait()
+        if self._errors is not None:
+            self._errors.close()
         # Deleting a profile is many small file operations: not on the loop that serves steps.
-        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        await asyncio.to_thread(_discard, self.folder)
 
     def resident_bytes(self) -> int:
         """Memory of the whole group, shared pages counted once per process: an upper bound that is cheap to read."""
@@ -202,18 +228,67 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in kept if name in os.environ}
 
 
-def _reap(pid: int, loop: asyncio.AbstractEventLoop, exited: asyncio.Event) -> None:
+def _arguments(chromium: Chromium, folder: Path, *, sandbox: bool, switches: Sequence[str]) -> list[str]:
+    if sandbox and os.geteuid() == 0:
+        raise ConfigError(
+            "Chromium's sandbox does not run as root: use an ordinary user, or turn it off knowingly with "
+            "--no-sandbox (or WEBGYM_NO_SANDBOX=1)"
+        )
+    arguments = [str(chromium.path), *SWITCHES, *switches, f"--user-data-dir={folder / 'profile'}"]
+    if chromium.kind != "headless-shell":
+        arguments.append("--headless=new")
+    if not sandbox:
+        arguments.append("--no-sandbox")
+    if is_small(SHARED_MEMORY):
+        arguments.append("--disable-dev-shm-usage")
+    return arguments
+
+
+def _reap(pid: int, loop: asyncio.AbstractEventLoop, process: ChromiumProcess) -> None:
+    """Wait for the browser's end, then for that of all its processes (a thread of its own, as long as the browser)."""
+    if sys.platform == "linux":
+        # Seen dead but not yet reaped: its number cannot be another's while the rest of its group is ended.
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        end_group(pid)
+    _tell(loop, process.exited)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
-    # The leader is gone; nobody else of its group may stay.
-    end_group(pid)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-pid, 0)
+    _tell(loop, process.gone)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-        loop.call_soon_threadsafe(exited.set)
+        loop.call_soon_threadsafe(event.set)
 
 
-def _shared_memory_is_small() -> bool:
+def _discard(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # an empty folder can go even when there are no descriptors left to look into it with
+
+
+def _kill_and_reap(pid: int) -> None:
+    end_group(pid)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+@cache
+def _adopt_orphans() -> None:
+    """Become the parent of what Chromium leaves, to reap it: in a container there is often no init that would."""
+    if sys.platform == "linux":
+        set_child_subreaper = 36
+        ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0)
+
+
+def is_small(shared_memory: Path, least: int = SMALL_SHM) -> bool:
+    """Whether Chromium had better use ordinary files: renderers die of a shared memory that is full or not there."""
     try:
-        found = os.statvfs("/dev/shm")  # noqa: S108 - only measured
+        found = os.statvfs(shared_memory)
     except OSError:
-        return False
-    return found.f_bavail * found.f_frsize < SMALL_SHM
+        return True
+    return found.f_bavail * found.f_frsize < least

@@ -21,8 +21,9 @@ application/msgpack`) with images as bytes. A refusal is an `ErrorBody` whose `c
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, Field, SecretStr, StringConstraints
 
 from webgym.types import Action, Look, Observation, Url, Wire
 
@@ -41,6 +42,19 @@ SessionId = Annotated[str, StringConstraints(pattern=r"^s-[0-9a-f]{24}$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")]
 HeaderValue = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]{0,4096}$")]
+
+
+def _known_zone(name: str) -> str:
+    """Chromium would ignore a zone it does not know, and the page would be shown in another."""
+    for zone in (name, "Europe/London"):
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            continue
+        if zone == name:
+            return name
+        raise ValueError("there is no such time zone")
+    return name  # this machine has no list of them
 
 
 class Viewport(Wire):
@@ -84,7 +98,7 @@ class NewSession(Wire):
     url: Url | None = Field(None, description="Where to start; a blank page otherwise.")
     viewport: Viewport = Viewport()
     locale: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$")] | None = None
-    time_zone: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+/-]{1,64}$")] | None = None
+    time_zone: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+/-]{1,64}$"), AfterValidator(_known_zone)] | None = None
     user_agent: HeaderValue | None = None
     headers: dict[HeaderName, HeaderValue] = Field({}, max_length=64, description="Sent with every request of every page.")
     proxy: SecretStr | None = Field(None, description="http://user:password@host:port or socks5://…, for this session only.")

@@ -43,6 +43,7 @@ from webgym.server.tabs import Emulation
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
+CLOSE_SECONDS = 20.0  # for contexts to be given back: longer than a sick browser takes to be ended
 CALL_SECONDS = 90.0  # over everything a call may do; the parts have their own, shorter deadlines
 
 
@@ -71,7 +72,7 @@ class Sessions:
         self._starting = 0
         self._created: dict[str, asyncio.Future[SessionStarted]] = {}
         self._endings: set[asyncio.Task[None]] = set()
-        self._idle = asyncio.Event()
+        self._ended_one = asyncio.Event()
         self.changed = asyncio.Event()  # a place became free
 
     @property
@@ -119,6 +120,7 @@ class Sessions:
             leased = await self._lease(request)
         finally:
             self._starting -= 1
+            self._ended_one.set()
         try:
             seen = await self._begin(leased, request)
         except BaseException:
@@ -139,7 +141,7 @@ class Sessions:
                     await navigate(leased.context.active, request.url, self._policy)
                 except CannotDo as e:
                     problem = str(e)
-            return await observe(leased.context, request.look, leased.egress, self._settle, action_error=problem)
+            return await self._look(leased, request.look, action_error=problem)
 
     async def _lease(self, request: NewSession) -> Leased:
         egress, proxy = self._egress, None
@@ -200,8 +202,7 @@ class Sessions:
         self.changed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a session's context could not be given back", exc_info=error)
-        if not self.leases and not self._endings:
-            self._idle.set()
+        self._ended_one.set()
 
     async def _dispose(self, leased: Leased) -> None:
         for step in leased.steps:
@@ -225,11 +226,19 @@ class Sessions:
     async def drain(self, within: float) -> None:
         """Take no new sessions; give those there are time to end, then end them."""
         self.draining = True
-        if self.leases or self._endings:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(within):
-                    await self._idle.wait()
-        await asyncio.gather(*(self.end(leased, StaleLease("the worker shut down")) for leased in self.leases.all()))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self.leases or self._starting:
+                    self._ended_one.clear()
+                    await self._ended_one.wait()
+        await self.close()
+
+    async def close(self) -> None:
+        """End every session and wait until its context has been given back."""
+        for leased in self.leases.all():
+            self.begin_end(leased, StaleLease("the worker shut down"))
+        if self._endings:
+            await asyncio.wait(self._endings, timeout=CLOSE_SECONDS)
 
     # use
 
@@ -239,22 +248,15 @@ class Sessions:
         leased.calls += 1
         try:
             async with asyncio.timeout(CALL_SECONDS), leased.lock:
+                ended = self.leases.why_ended(leased)  # while this call waited for the one before it
+                if ended is not None:
+                    raise ended
                 yield
-        except TimeoutError:
-            error = PageUnresponsive(f"the call took more than {CALL_SECONDS:g} s; its session was closed")
-            await self.end(leased, error)
-            raise error from None
-        except (BrowserGone, PageUnresponsive) as e:
-            await self.end(leased, e)
-            raise
-        except BrowserError as e:
-            # What the page looks like now is anybody's guess, and so is whether the action was done: not a state to
-            # go on from.
-            lost: ServerError = BrowserGone(f"the browser under this session is gone ({e})")
-            if leased.context.alive:
-                lost = PageUnresponsive(f"the browser refused ({e}); its session was closed")
-            await self.end(leased, lost)
-            raise lost from e
+        except (BrowserError, BrowserGone, PageUnresponsive, TimeoutError) as e:
+            # A session that was taken away under the call (released, run out) fails for that reason and no other.
+            why = self.leases.why_ended(leased) or _past_help(leased, e)
+            await self.end(leased, why)
+            raise why from e
         finally:
             leased.calls -= 1
             self.leases.renew(leased)
@@ -282,6 +284,9 @@ class Sessions:
     async def _act(self, leased: Leased, request: StepRequest) -> t.Observation:
         context, action = leased.context, request.action
         problem = None
+        await context.reopened()
+        if isinstance(action, t.Navigate | t.Back | t.Forward | t.Reload) and await context.active.unstick():
+            context.surprises.note("the page did not respond; its scripts were stopped")
         try:
             await perform(context, action, self._policy)
         except CannotDo as e:
@@ -294,19 +299,26 @@ class Sessions:
         except BrowserError:
             # No answer: the page hangs. `observe` finds that out too, frees it if it can, and says so.
             log.info("session %s: %s had no answer", leased.id, action.kind)
-        return await observe(
-            context,
-            request.look,
-            leased.egress,
-            self._settle,
-            typing=isinstance(action, t.Type | t.Key),
-            action_error=problem,
-        )
+        return await self._look(leased, request.look, typing=isinstance(action, t.Type | t.Key), action_error=problem)
+
+    async def _look(
+        self, leased: Leased, look: t.Look, *, typing: bool = False, action_error: str | None = None
+    ) -> t.Observation:
+        for _ in range(2):
+            try:
+                return await observe(
+                    leased.context, look, leased.egress, self._settle, typing=typing, action_error=action_error
+                )
+            except BrowserGone:
+                # The last tab closed itself, and an empty one takes its place.
+                if not await leased.context.reopened():
+                    raise
+        raise BrowserGone("every tab of this session closes itself")
 
     async def observe(self, session_id: str, token: str | None, look: t.Look) -> t.Observation:
         leased = self.leases.find(session_id, token)
         async with self._call(leased):
-            return await observe(leased.context, look, leased.egress, self._settle)
+            return await self._look(leased, look)
 
     def renew(self, session_id: str, token: str | None, ttl: float | None) -> Lease:
         leased = self.leases.find(session_id, token)
@@ -338,6 +350,19 @@ class Sessions:
         if path.is_symlink() or not path.is_file():
             raise UnknownFile(f"there is no file {name!r:.200} in the session's folder")
         return path
+
+
+def _past_help(leased: Leased, error: Exception) -> ServerError:
+    """What later calls will hear of a session that cannot go on."""
+    if isinstance(error, ServerError):
+        return error
+    if isinstance(error, TimeoutError):
+        return PageUnresponsive(f"the call took more than {CALL_SECONDS:g} s; its session was closed")
+    if leased.context.alive:
+        # What the page looks like now is anybody's guess, and so is whether the action was done: not a state to go on
+        # from.
+        return PageUnresponsive(f"the browser refused ({error}); its session was closed")
+    return BrowserGone(f"the browser under this session is gone ({error})")
 
 
 def _file(leased: Leased, name: str) -> Path:

@@ -82,7 +82,8 @@ async def save(context: Context) -> StorageState:
 async def restore(context: Context, state: StorageState) -> None:
     for stored in state.origins:
         parts = urlsplit(stored.origin)
-        if parts.scheme not in ("http", "https") or f"{parts.scheme}://{parts.netloc}" != stored.origin:
+        plain = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+        if not plain or f"{parts.scheme}://{parts.netloc}" != stored.origin:
             raise BadRequest(f"storage_state.origins: {stored.origin!r:.200} is not an origin such as https://example.com")
     if state.cookies:
         listed = []
@@ -118,7 +119,7 @@ class _Elsewhere:
 
     async def __aenter__(self) -> _Elsewhere:
         before = self._context.active
-        self.page = await self._context.open_tab()
+        self.page = await self._context.open_tab(spare=True)
         self._context.activate(before)
         channel = self.page.channel
         channel.on("Fetch.requestPaused", _Paused, self._answer)

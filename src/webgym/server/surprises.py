@@ -5,6 +5,7 @@ for the next observation, and counted against a cap.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
@@ -18,6 +19,7 @@ MAX_DIALOGS = 20
 MAX_DOWNLOADS = 20
 MAX_NOTES = 20
 MAX_MESSAGE = 500
+MAX_NAME = 120  # bytes
 
 DialogKind = Literal["alert", "confirm", "prompt", "beforeunload"]
 
@@ -68,37 +70,45 @@ class Surprises:
     _transfers: dict[str, _Transfer] = field(default_factory=dict)
     _stored: int = 0
 
-    def watch(self, channel: Channel) -> None:
+    def watch(self, channel: Channel, wake: Callable[[], None]) -> None:
+        """Answer what happens on a channel; `wake` is called when there is news that somebody may wait for."""
+
+        def chooser(event: ChooserOpened) -> None:
+            self.choosers.append(event.backendNodeId)
+            del self.choosers[:-4]
+            wake()
+
         channel.on("Page.javascriptDialogOpening", DialogOpening, lambda event: self._dialog(channel, event))
-        channel.on("Page.fileChooserOpened", ChooserOpened, self._chooser)
+        channel.on("Page.fileChooserOpened", ChooserOpened, chooser)
 
     def note(self, text: str) -> None:
         if len(self.notes) < MAX_NOTES and text not in self.notes:
             self.notes.append(text)
 
     def _dialog(self, channel: Channel, event: DialogOpening) -> None:
+        if len(self.dialogs) >= MAX_DIALOGS:
+            self.truncated.add("dialogs")
+            self.note(f"a page opened more than {MAX_DIALOGS} dialogs; the script that did was stopped")
+            channel.post("Runtime.terminateExecution")  # takes effect when the dialog returns
         # Staying is what a trap wants: beforeunload is the one dialog that is accepted.
         channel.post("Page.handleJavaScriptDialog", {"accept": event.type == "beforeunload"})
         if len(self.dialogs) >= MAX_DIALOGS:
-            self.truncated.add("dialogs")
             return
         kind = event.type if event.type in ("alert", "confirm", "prompt", "beforeunload") else "alert"
         self.dialogs.append(Dialog(kind=cast(DialogKind, kind), message=event.message[:MAX_MESSAGE]))
 
-    def _chooser(self, event: ChooserOpened) -> None:
-        self.choosers.append(event.backendNodeId)
-        del self.choosers[:-4]
-
     # downloads: Chromium names the file by its guid, so a page's idea of a name never touches the disk
 
-    def download_begins(self, event: DownloadBegins) -> None:
+    def download_begins(self, event: DownloadBegins) -> bool:
+        """Take it in; False if it was refused."""
         running = sum(1 for transfer in self._transfers.values() if transfer.state == "running")
         transfer = _Transfer(safe_name(event.suggestedFilename), event.url[:2000])
         if running >= MAX_DOWNLOADS or len(self._transfers) >= 10 * MAX_DOWNLOADS:
             self.truncated.add("downloads")
-            self._cancel(event.guid)
-            return
+            self.cancel(event.guid)
+            return False
         self._transfers[event.guid] = transfer
+        return True
 
     def download_progress(self, event: DownloadProgress) -> bool:
         """Take in a report; True when a transfer has come to its end."""
@@ -111,12 +121,17 @@ class Surprises:
             self._keep(event.guid, transfer)
         elif event.state == "canceled":
             transfer.state = "failed"
-        elif max(event.totalBytes, event.receivedBytes) + self._stored > self.max_download:
+        elif max(event.totalBytes - event.receivedBytes, 0) + self._held() > self.max_download:
             transfer.state = "refused"
-            self._cancel(event.guid)
+            self.cancel(event.guid)
         return transfer.state != "running"
 
-    def _cancel(self, guid: str) -> None:
+    def _held(self) -> int:
+        """Bytes on disk: the files that are kept and what the others have so far."""
+        running = sum(transfer.size for transfer in self._transfers.values() if transfer.state == "running")
+        return self._stored + running
+
+    def cancel(self, guid: str) -> None:
         self.root.post("Browser.cancelDownload", {"guid": guid, "browserContextId": self.context_id})
 
     def _keep(self, guid: str, transfer: _Transfer) -> None:
@@ -127,12 +142,13 @@ class Surprises:
             stem, dot, ending = transfer.name.rpartition(".")
             name = f"{stem} ({n}){dot}{ending}" if stem else f"{ending} ({n})"
         try:
-            if source.stat().st_size + self._stored > self.max_download:
+            size = source.stat().st_size
+            if size + self._held() > self.max_download:
                 transfer.state = "refused"
                 source.unlink()
                 return
-            self._stored += source.stat().st_size
             source.rename(self.folder / name)
+            self._stored += size
             transfer.name = name
         except OSError:
             transfer.state = "failed"
@@ -160,5 +176,13 @@ class Surprises:
 def safe_name(suggested: str) -> str:
     """A page's file name without anything a path, a shell or a terminal could mind."""
     last = re.split(r"[/\\]", suggested)[-1]
-    name = re.sub(r"[^\w .()\[\]+-]", "_", last).strip(" .")[:120]
-    return name or "download"
+    name = re.sub(r"[^\w .()\[\]+-]", "_", last).strip(" .")
+    stem, dot, ending = name.rpartition(".")
+    if dot and len(ending) <= 16:
+        name = _front(stem, MAX_NAME - len(ending.encode()) - 1).rstrip(" .") + dot + ending
+    return _front(name, MAX_NAME).strip(" .") or "download"
+
+
+def _front(text: str, most: int) -> str:
+    """The first characters whose bytes a file system takes as a name."""
+    return text.encode()[:most].decode(errors="ignore")

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from webgym.errors import BrowserError, BrowserGone
-from webgym.server.cdp import Connection
+from webgym.server.cdp import Channel, Connection, ProtocolError
 from webgym.server.marks import Marking
 from webgym.server.page import Frame, Page
 from webgym.server.surprises import Surprises
@@ -25,6 +25,8 @@ from webgym.server.surprises import Surprises
 MAX_TABS = 10
 MAX_FRAMES = 50
 OPEN_SECONDS = 15.0
+# Nothing of any response or form is kept for us: a page that sends 100 MB must not have them copied into an event.
+NETWORK = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": 1}
 
 
 class TargetInfo(msgspec.Struct):
@@ -101,6 +103,8 @@ class Context:
         self._user_agent = user_agent
         self._active: Page | None = None
         self._next_number = 1
+        self._opening = 0
+        self._reopening: asyncio.Task[Page] | None = None
         self._arrivals: dict[str, asyncio.Future[Page]] = {}
         self._by_target: dict[str, Page] = {}
 
@@ -112,36 +116,45 @@ class Context:
 
     @property
     def alive(self) -> bool:
-        return self._active is not None and self._active.alive and not self.connection.closed.is_set()
+        if self.ended.is_set() or self.connection.closed.is_set():
+            return False
+        return self._reopening is not None or (self._active is not None and self._active.alive)
 
     # tabs
 
-    async def open_tab(self, *, within: float = OPEN_SECONDS) -> Page:
-        """A new, empty, active tab."""
-        created = await self.connection.root.call(
-            "Target.createTarget",
-            {
-                "url": "about:blank",
-                "browserContextId": self.id,
-                "width": self.emulation.width,
-                "height": self.emulation.height,
-            },
-            _Created,
-            within=within,
-        )
-        page = self._by_target.get(created.targetId)
-        if page is None:
-            arrival = self._arrivals.setdefault(created.targetId, asyncio.get_running_loop().create_future())
-            try:
-                async with asyncio.timeout(within):
-                    page = await arrival
-            except TimeoutError as e:
-                raise BrowserError(f"a new tab did not appear in {within:g} s") from e
-            finally:
-                self._arrivals.pop(created.targetId, None)
+    async def open_tab(self, *, spare: bool = False, within: float = OPEN_SECONDS) -> Page:
+        """A new, empty, active tab; a `spare` one is let in over the limit, for whoever closes it at once."""
+        if len(self.tabs) >= MAX_TABS and not spare:
+            raise ProtocolError(f"a session has at most {MAX_TABS} tabs; close one first")
+        self._opening += 1  # even if pages take the last places meanwhile, this one is let in
+        try:
+            created = await self.connection.root.call(
+                "Target.createTarget",
+                {
+                    "url": "about:blank",
+                    "browserContextId": self.id,
+                    "width": self.emulation.width,
+                    "height": self.emulation.height,
+                },
+                _Created,
+                within=within,
+            )
+            page = self._by_target.get(created.targetId) or await self._arrival(created.targetId, within)
+        finally:
+            self._opening -= 1
         # A navigation that overtakes the tab's configuration would go unreported: wait until the tab has taken it in.
         await page.channel.call("Page.enable", within=within)
         return page
+
+    async def _arrival(self, target_id: str, within: float) -> Page:
+        arrival = self._arrivals.setdefault(target_id, asyncio.get_running_loop().create_future())
+        try:
+            async with asyncio.timeout(within):
+                return await arrival
+        except TimeoutError as e:
+            raise BrowserError(f"a new tab did not appear in {within:g} s") from e
+        finally:
+            self._arrivals.pop(target_id, None)
 
     def activate(self, page: Page) -> None:
         self._active = page
@@ -160,8 +173,9 @@ class Context:
         """A tab of this context exists: ours or one that a page opened. It is paused until it is configured."""
         info = event.targetInfo
         channel = self.connection.channel(event.sessionId)
-        if len(self.tabs) >= MAX_TABS:
+        if len(self.tabs) >= MAX_TABS + self._opening:
             self.surprises.note(f"a page wanted more than {MAX_TABS} tabs; further ones were refused")
+            # Its opener waits until it is let go on. What it starts in that moment, `Browser` refuses.
             channel.post("Runtime.runIfWaitingForDebugger")
             self.connection.root.post("Target.closeTarget", {"targetId": info.targetId})
             self.connection.drop_channel(event.sessionId)
@@ -171,18 +185,9 @@ class Context:
         page.url = info.url or "about:blank"
         self.tabs[page.number] = page
         self._by_target[info.targetId] = page
-        self.surprises.watch(channel)
-        channel.on("Target.attachedToTarget", Attached, lambda child: self._frame_attached(page, child))
-        channel.on("Target.detachedFromTarget", Detached, lambda child: self._frame_detached(page, child))
-        channel.post("Page.enable")
-        channel.post("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
+        self._watch(page, channel)
         self.configure(page)
         channel.post("Emulation.setFocusEmulationEnabled", {"enabled": True})
-        channel.post("Page.setInterceptFileChooserDialog", {"enabled": True})
-        channel.post(
-            "Target.setAutoAttach",
-            {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "iframe"}]},
-        )
         channel.post("Runtime.runIfWaitingForDebugger")
         if info.openerId is not None and info.url not in ("", "about:blank"):
             page.begin_navigation()
@@ -205,8 +210,8 @@ class Context:
         if page is not None:
             page.title = info.title
 
-    def owns_frame(self, frame_id: str) -> bool:
-        return any(page.owns_frame(frame_id) for page in self.tabs.values())
+    def page_with(self, frame_id: str) -> Page | None:
+        return next((page for page in self.tabs.values() if page.owns_frame(frame_id)), None)
 
     def detached(self, target_id: str) -> None:
         page = self._by_target.pop(target_id, None)
@@ -217,8 +222,20 @@ class Context:
         if page is self._active:
             if self.tabs:
                 self.activate(list(self.tabs.values())[-1])
-            else:
-                self.ended.set()
+            elif not self.ended.is_set():
+                self.surprises.note("the last tab closed itself; an empty one was opened")
+                self._reopening = asyncio.create_task(self.open_tab())
+
+    async def reopened(self) -> bool:
+        """Wait for the empty tab that replaces a last one that closed itself; False if there was no such thing."""
+        if self._reopening is None:
+            return False
+        try:
+            await asyncio.shield(self._reopening)
+        finally:
+            if self._reopening is not None and self._reopening.done():
+                self._reopening = None
+        return True
 
     def crashed(self, target_id: str) -> None:
         page = self._by_target.get(target_id)
@@ -229,36 +246,46 @@ class Context:
     def end(self) -> None:
         """The browser under this session is gone: nobody waits any longer."""
         self.ended.set()
+        self._stop_reopening()
         for page in self.tabs.values():
             page.crash()
+
+    def _stop_reopening(self) -> None:
+        if self._reopening is not None:
+            self._reopening.cancel()
+            self._reopening = None
 
     def _frame_attached(self, page: Page, event: Attached) -> None:
         channel = self.connection.channel(event.sessionId)
         if len(page.children) < MAX_FRAMES:
             page.children[event.sessionId] = Frame(channel, event.targetInfo.targetId)
-            self.surprises.watch(channel)
             page.listen_network(channel)
-            channel.on("Target.attachedToTarget", Attached, lambda child: self._frame_attached(page, child))
-            channel.on("Target.detachedFromTarget", Detached, lambda child: self._frame_detached(page, child))
             channel.on("Page.frameNavigated", msgspec.Raw, lambda _: _forget_document(page, event.sessionId))
-            channel.post("Page.enable")
-            channel.post("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0})
+            # A frame whose process died answers nothing more: waiting for it would cost every look its deadline.
+            channel.on("Inspector.targetCrashed", msgspec.Raw, lambda _: page.drop_child(event.sessionId))
+            self._watch(page, channel)
+            channel.post("Inspector.enable")
             for method, params in self.emulation.commands(self._user_agent)[1:]:
                 channel.post(method, params)
-            channel.post("Page.setInterceptFileChooserDialog", {"enabled": True})
-            channel.post(
-                "Target.setAutoAttach",
-                {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "iframe"}]},
-            )
         channel.post("Runtime.runIfWaitingForDebugger")
 
-    def _frame_detached(self, page: Page, event: Detached) -> None:
-        page.children.pop(event.sessionId, None)
-        self.connection.drop_channel(event.sessionId)
+    def _watch(self, page: Page, channel: Channel) -> None:
+        """What a tab and a cross-site frame in it have in common."""
+        self.surprises.watch(channel, page.wake)
+        channel.on("Target.attachedToTarget", Attached, lambda child: self._frame_attached(page, child))
+        channel.on("Target.detachedFromTarget", Detached, lambda child: page.drop_child(child.sessionId))
+        channel.post("Page.enable")
+        channel.post("Network.enable", NETWORK)
+        channel.post("Page.setInterceptFileChooserDialog", {"enabled": True})
+        channel.post(
+            "Target.setAutoAttach",
+            {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "iframe"}]},
+        )
 
     async def dispose(self, *, within: float = 5.0) -> bool:
         """Close every tab and forget everything. False if Chromium did not manage: then its process has to go."""
         self.ended.set()
+        self._stop_reopening()
         done = True
         if not self.connection.closed.is_set():
             try:

@@ -92,9 +92,10 @@ class Worker:
             version=__version__,
         )
 
-    async def beat_forever(self) -> None:
+    async def beat_forever(self, announced: asyncio.Event) -> None:
         """Tell the master that this worker lives. An absent master is no reason to stop."""
         if self.settings.master is None:
+            announced.set()
             return
         headers = {FLEET_KEY_HEADER: self.settings.fleet_key, "Content-Type": "application/json"}
         if self.settings.key is not None:
@@ -111,6 +112,7 @@ class Worker:
                     missed += 1
                     if missed in (3, 30, 300):
                         log.warning("the master has not heard from this worker for %d beats: %s", missed, e)
+                announced.set()
                 # A session that ended is told at once, so that whoever waits for it need not wait for the beat.
                 await asyncio.sleep(SHORTEST_BEAT_SECONDS)
                 with contextlib.suppress(TimeoutError):
@@ -151,6 +153,7 @@ async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
             max_file=max(serve.limits.max_download, serve.http.max_body) * MB,
             metrics=metrics,
         )
+        stack.push_async_callback(sessions.close)
         worker = Worker(settings, sessions, pool, metrics)
         _watch(worker, egress)
         log.info("%s %s: %s", found.kind, found.version, found.why)
@@ -169,11 +172,15 @@ async def run_worker(settings: WorkerSettings, stop: asyncio.Event, port: int, r
     serve = settings.serve
     async with running_worker(settings) as worker, Listener(worker_app(worker), serve.host, port, serve.http) as listener:
         worker.url = listener.url(serve.advertise)
-        ready.set_result(worker.url)
-        log.info("worker %s at %s with %d sessions", worker.id, worker.url, settings.sessions)
         async with asyncio.TaskGroup() as group:
-            beating = group.create_task(worker.beat_forever())
+            announced = asyncio.Event()
+            beating = group.create_task(worker.beat_forever(announced))
+            await announced.wait()  # whoever hears that the fleet is ready finds this worker in it
+            ready.set_result(worker.url)
+            log.info("worker %s at %s with %d sessions", worker.id, worker.url, settings.sessions)
             await stop.wait()
+            worker.sessions.draining = True
+            worker.sessions.changed.set()  # the master hears of it now, not at the next beat
             await worker.sessions.drain(DRAIN_SECONDS)
             beating.cancel()
 

@@ -40,7 +40,7 @@ from webgym.tasks.filters import SeedRules
 from webgym.tasks.flow import in_order
 from webgym.tasks.prepare import Prepared, SourceFile, prepare, seeds_in
 from webgym.tasks.progress import Bar
-from webgym.tasks.rubric import Quarantined, write
+from webgym.tasks.rubric import Quarantined, quarantined, write
 from webgym.tasks.seed import Seed
 from webgym.tasks.split import Entry, Place, SplitSettings, check, split
 from webgym.types import Task
@@ -48,6 +48,7 @@ from webgym.types import Task
 log = logging.getLogger(__name__)
 
 INCOMPLETE: Final = 1
+STOPPED: Final = 130
 HOPELESS: Final = 20  # refusals of single requests, and no success, before the fault is ours
 
 
@@ -104,6 +105,7 @@ class Rubrics:
     tasks: IO[bytes]
     quarantine: IO[bytes]
     entries: list[Entry] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
     faults: Counter[str] = field(default_factory=Counter)
     written: int = 0
     unanswered: int = 0
@@ -137,10 +139,15 @@ class Rubrics:
                 self.fatal = result.error
             return self.fatal is None
         self.failed_in_a_row = 0
+        quarantine = list(result.quarantined)
         for task in result.tasks:
+            if task.id in self.ids:
+                quarantine.append(quarantined(task, "child" if task.parent_id else "rubric", "doubled", "its id is taken"))
+                continue
+            self.ids.add(task.id)
             self.tasks.write(task.model_dump_json(exclude_defaults=True).encode() + b"\n")
             self.entries.append(Entry.of(task, evaluation_only=result.seed.evaluation_only))
-        for one in result.quarantined:
+        for one in quarantine:
             self.quarantine.write(one.model_dump_json(exclude_none=True).encode() + b"\n")
             self.faults[one.fault] += 1
         self.written += bool(result.tasks)
@@ -177,7 +184,11 @@ def run_build(arguments: list[str]) -> int:
             priced = estimate(seeds_in(seeds.path), model, settings.decompose, settings.estimate)
             _say(*priced.lines(priced=model.settings.price is not None))
             return 0
-        return asyncio.run(_build(settings, seeds))
+        try:
+            return asyncio.run(_build(settings, seeds))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            _say("stopped      nothing that was paid for is lost; run the same command to go on")
+            return STOPPED
 
 
 async def _build(settings: BuildSettings, seeds: Prepared) -> int:
@@ -192,11 +203,13 @@ async def _build(settings: BuildSettings, seeds: Prepared) -> int:
             await _write_rubrics(rubrics, seeds)
     totals = meter.totals
     _say(
-        f"rubrics      {rubrics.written:,} written, {rubrics.faults.total():,} quarantined, {rubrics.unanswered:,} unanswered",
+        f"rubrics      {rubrics.written:,} written, {rubrics.unanswered:,} unanswered",
+        f"quarantined  {', '.join(f'{count:,} {fault}' for fault, count in sorted(rubrics.faults.items())) or 'none'}",
         f"calls        {totals.calls:,} made, {totals.failures:,} failed, {totals.reused:,} replies reused",
         f"cost         ${totals.spent:,.4f} so far, ${totals.dollars:,.4f} of it now",
     )
-    if rubrics.unanswered:
+    if rubrics.unanswered or rubrics.fatal:
+        stage.unlink()
         error = rubrics.fatal or rubrics.spent
         _say(f"not done     {error or 'the endpoint failed for some'}; run the same command to go on")
         return INCOMPLETE
@@ -210,8 +223,8 @@ async def _write_rubrics(rubrics: Rubrics, seeds: Prepared) -> None:
     meter = rubrics.model.meter
 
     def cost(done: int) -> str:
-        spent = meter.totals
-        return f"${spent.spent:,.2f} so far, about ${spent.earlier + spent.dollars * seeds.count / max(done, 1):,.2f} in all"
+        spent = meter.totals.spent
+        return f"${spent:,.2f} so far, about ${spent * seeds.count / max(done, 1):,.2f} in all"
 
     with Bar("rubrics", seeds.count, cost) as bar:
 
@@ -228,7 +241,7 @@ async def _write_rubrics(rubrics: Rubrics, seeds: Prepared) -> None:
 def finish(stage: Path, out: Path, entries: list[Entry], settings: SplitSettings) -> Counter[Place]:
     """Split, write, read back and check; only then does the file get its name."""
     placed = split(entries, settings)
-    unchecked = out.with_name(f".{out.name}.unchecked")
+    unchecked = out.with_name(f".unchecked.{out.name}")
     try:
         write_tasks(unchecked, _placed(stage, placed))
         held_out = {entry.id for entry in entries if entry.evaluation_only}

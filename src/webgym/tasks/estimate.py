@@ -52,9 +52,8 @@ class Estimate:
     minutes: float
 
     def lines(self, *, priced: bool) -> list[str]:
-        money = (
-            f"about ${self.dollars:,.2f}, at most ${self.most_dollars:,.2f}" if priced else "no price is set for the model"
-        )
+        money = f"about ${self.dollars:,.2f}, at most ${self.most_dollars:,.2f}" if priced else "the model has no price"
+        time = f"about {self.minutes:,.0f} min at the limits set" if self.minutes else "no limits are set"
         return [
             f"seeds        {self.seeds:,}",
             f"stored       {self.stored:,} replies are there already",

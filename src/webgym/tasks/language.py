@@ -16,7 +16,7 @@ _WORDS: Final = MappingProxyType(
         " all any more find get show view open browse check search learn look buy compare explore research list near",
         "es": "el la los las de en y que para con un una por del es como más su al buscar encuentra sobre cuál",
         "fr": "le la les des du de et en pour que qui un une dans sur est avec au aux trouver cherchez quel quelle votre",
-        "de": "der die das und ist ein eine einen im zu den von mit für auf nach welche suche finde wie sie nicht dem des über",
+        "de": "der die das und ist ein eine einen im zu den von mit für auf nach welche suche finde wie sie nicht dem über",
         "it": "il lo la gli le di e che per con un una del della nel sono è come trova cerca sul quale dei delle più",
         "pt": "o os as de e que para com um uma do da no na em por como não é encontre procure sobre dos das qual mais ao",
         "nl": "de het een en van op in voor met is naar welke zoek vind dat te zijn aan niet over hoe je uw deze",

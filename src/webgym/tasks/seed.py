@@ -28,3 +28,9 @@ class Seed(Wire):
     file: str = ""
     line: int | None = None
     licence: str = ""
+
+    def __repr_args__(self) -> list[tuple[str | None, object]]:
+        """A confidential seed's text stays out of reprs, and so out of logs and tracebacks."""
+        if self.confidential:
+            return [("id", self.id), ("source", self.source), ("confidential", True)]
+        return list(super().__repr_args__())

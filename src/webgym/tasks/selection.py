@@ -39,6 +39,10 @@ class TaskFilter(Wire):
         }
         return tuple(name for name, needed in looks.items() if needed)
 
+    def without_text(self) -> TaskFilter:
+        """The part of the filter that looks at narrow columns only."""
+        return self.model_copy(update={"contains": ""})
+
     def mask(self, table: pa.Table) -> pa.Array:
         """Which rows of a table with these columns pass."""
         tests = [

@@ -63,7 +63,7 @@ class SplitSettings(BaseModel):
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What the split needs to know of a task."""
 

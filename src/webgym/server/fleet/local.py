@@ -1,7 +1,8 @@
 """Master and workers as processes of one machine, kept running.
 
-Invariants: a child that dies is started again with its old port and its leftovers are swept; when this process ends, by
-whatever cause, its children drain and end, because their stdin closes.
+Invariants: a child that dies is started again with its old port and its leftovers are swept, for as long as the fleet runs
+and whatever the reason it cannot be started just now; when this process ends, by whatever cause, its children drain and
+end, because their stdin closes.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlsplit
+
+from pydantic import ValidationError
 
 from webgym.errors import ConfigError, ServerError, WebGymError
 from webgym.server.fleet.child import EXPECTED_FAILURE, Job, MasterJob, Ready, WorkerJob
@@ -43,23 +46,22 @@ class Child:
     process: asyncio.subprocess.Process | None = None
     restarts: int = 0
     _port: int = 0
-    _keeper: asyncio.Task[None] | None = field(default=None, repr=False)
 
     async def __aenter__(self) -> Self:
         await self._start()
-        self._keeper = asyncio.create_task(self._keep())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.let_go()
         await self._stop()
 
-    def let_go(self) -> None:
-        """Start it no more."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-
     async def _start(self) -> None:
+        try:
+            await self._start_once()
+        except BaseException:
+            await asyncio.shield(self._stop(within=0))
+            raise
+
+    async def _start_once(self) -> None:
         self.process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "webgym.server.fleet.child", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
         )
@@ -70,9 +72,11 @@ class Child:
             async with asyncio.timeout(START_SECONDS):
                 line = await self.process.stdout.readline()
         except TimeoutError:
-            await self._stop(within=0)
             raise ServerError(f"the {self.name} was not ready in {START_SECONDS:g} s") from None
-        ready = Ready.model_validate_json(line) if line else Ready(error="it ended without a word; its log is above")
+        try:
+            ready = Ready.model_validate_json(line) if line else Ready(error="it ended without a word; its log is above")
+        except ValidationError:
+            raise ServerError(f"the {self.name} said {line[:200]!r} instead of its address") from None
         if ready.url is None:
             code = await self.process.wait()
             kind = ConfigError if code == EXPECTED_FAILURE else ServerError
@@ -80,7 +84,8 @@ class Child:
         self.url = ready.url
         self._port = urlsplit(ready.url).port or 0
 
-    async def _keep(self) -> None:
+    async def keep(self) -> None:
+        """Run for ever: start it again whenever it has died."""
         quick_deaths = 0
         while True:
             assert self.process is not None
@@ -96,8 +101,8 @@ class Child:
                     await asyncio.sleep(min(LONGEST_BACKOFF, 0.2 * 2**quick_deaths))
                 try:
                     await self._start()
-                except WebGymError as e:
-                    log.error("%s", e)
+                except (WebGymError, OSError) as e:
+                    log.error("the %s cannot be started: %s", self.name, e)
                     quick_deaths += 1
                     continue
                 self.restarts += 1
@@ -153,10 +158,19 @@ async def running_fleet(settings: ServeSettings, key: str | None) -> AsyncIterat
 
             workers.append(await stack.enter_async_context(Child(f"worker {n + 1}", worker_job)))
         try:
-            yield LocalFleet(master.url, master, workers)
-        finally:
-            for child in (master, *workers):
-                child.let_go()
+            async with asyncio.TaskGroup() as keepers:
+                # A bug in one is loud: it ends the fleet.
+                tasks = [keepers.create_task(child.keep()) for child in (master, *workers)]
+                try:
+                    yield LocalFleet(master.url, master, workers)
+                finally:
+                    for task in tasks:
+                        task.cancel()
+        except BaseExceptionGroup as several:
+            # What the caller's block raised comes out as it went in.
+            if len(several.exceptions) == 1:
+                raise several.exceptions[0] from several.exceptions[0].__cause__
+            raise
 
 
 def _share(total: int, parts: int, n: int) -> int:

@@ -6,6 +6,7 @@ the rubric and not facts themselves. A tree is read when it lies beside the task
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -33,8 +34,6 @@ def _trees(path: Path) -> Iterator[Row]:
 
 
 def _value(path: Path) -> object:
-    import json
-
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -25,13 +25,6 @@ from webgym.types import FactGroup
 Reader = Callable[[Row], Seed]
 
 
-class SealedSeed(Seed):
-    """A confidential seed: its text stays out of reprs, and so out of logs and tracebacks."""
-
-    def __repr_args__(self) -> list[tuple[str | None, object]]:
-        return [("id", self.id), ("source", self.source), ("confidential", True)]
-
-
 class Source(ABC):
     """One benchmark. A new one sets the names below, writes `seed`, and is listed in `sources/__init__.py`."""
 
@@ -82,8 +75,7 @@ class Source(ABC):
         """A seed of this source. Without an id of its own, a task is known by its website and words."""
         origin = canonical_origin(website)
         start = _start_page(website, origin)
-        kind = SealedSeed if self.confidential else Seed
-        return kind(
+        return Seed(
             id=f"{slug(self.name)}/{own_id or digest(origin, instruction)}",
             source=self.name,
             instruction=instruction,

@@ -11,7 +11,7 @@ from webgym.tasks.dates import is_date_bound
 from webgym.tasks.record import from_record, split_of
 from webgym.tasks.rows import Row
 from webgym.tasks.seed import Seed
-from webgym.tasks.sources.source import SealedSeed, Source, slug
+from webgym.tasks.sources.source import Source, slug
 
 
 class WebGym(Source):
@@ -27,8 +27,7 @@ class WebGym(Source):
         split = split_of(row.file)
         task = from_record(row, split=split)
         origin = self._origins.get(slug(task.source))
-        kind = SealedSeed if origin is not None and origin.confidential else Seed
-        return kind(
+        return Seed(
             id=task.id,
             source=task.source,
             instruction=task.instruction,

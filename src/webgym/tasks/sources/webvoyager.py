@@ -1,7 +1,8 @@
 """WebVoyager: questions on fifteen live websites, for evaluation.
 
 Its reference answers lie in a file of their own, `reference_answer.json`, which is read when it lies beside the tasks.
-Only answers marked golden are references; a possible answer may have changed and is a hint.
+Only answers marked golden are references; a possible answer may have changed and is a hint. An edition that asks something
+else under an old id gets no old answer.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from pathlib import Path
 
 from webgym.tasks.rows import BrokenRow, Row, read_rows
 from webgym.tasks.seed import Seed
-from webgym.tasks.sources.source import Reader, Source
+from webgym.tasks.sources.source import Reader, Source, digest
 
 ANSWERS = "reference_answer.json"
+QUESTIONS = "WebVoyager_data.jsonl"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ def read_answers(path: Path) -> dict[str, KnownAnswer]:
     return answers
 
 
+def _asked(path: Path) -> dict[str, str]:
+    rows = read_rows(path, ("jsonl",)) if path.is_file() else ()
+    return {row.maybe("id"): row.maybe("ques") for row in rows if isinstance(row, Row)}
+
+
 class WebVoyager(Source):
     name = "WebVoyager"
     licence = "Apache-2.0"
@@ -43,19 +50,21 @@ class WebVoyager(Source):
     evaluation_only = True
 
     def seed(self, row: Row) -> Seed:
-        return self._seed({}, row)
+        return self._seed({}, {}, row)
 
     def reader(self, folder: Path | None) -> Reader:
-        known = folder is not None and (folder / ANSWERS).is_file()
-        return partial(self._seed, read_answers(folder / ANSWERS) if folder is not None and known else {})
+        if folder is None or not (folder / ANSWERS).is_file():
+            return self.seed
+        return partial(self._seed, read_answers(folder / ANSWERS), _asked(folder / QUESTIONS))
 
-    def _seed(self, answers: dict[str, KnownAnswer], row: Row) -> Seed:
-        own_id = row.text("id")
-        answer = answers.get(own_id)
+    def _seed(self, answers: dict[str, KnownAnswer], asked: dict[str, str], row: Row) -> Seed:
+        own_id, question = row.text("id"), row.text("ques")
+        answer = answers.get(own_id) if asked.get(own_id, question) == question else None
         return self.make(
             row,
-            row.text("ques"),
-            own_id=own_id,
+            question,
+            # Later editions ask something else under the same id.
+            own_id=f"{own_id}-{digest(question)[:6]}",
             website=row.text("web"),
             hints=(f"A possible answer: {answer.text}",) if answer and not answer.golden else (),
             reference_answer=answer.text if answer and answer.golden else None,

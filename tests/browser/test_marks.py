@@ -1,0 +1,228 @@
+"""Set-of-Marks: exactly what an agent could act on is numbered, in whichever frame it is, and the page does not notice."""
+
+import statistics
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.browser.conftest import House, Visit, colour_at, mark_called, picture
+from tests.conftest import Driver, settings_for
+from tests.site.server import Site
+from webgym import types as t
+from webgym.server import chromium
+from webgym.server.marks import MAX_MARKS
+from webgym.server.protocol import NewSession
+from webgym.server.settings import WorkerSettings
+from webgym.server.worker import running_worker
+from webgym.types import Look
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+# Every element that says whether it should be marked, with its middle; those of frames of other sites are not reached.
+EXPECTED = """(() => {
+  const listed = [];
+  const read = (root, dx, dy) => {
+    for (const element of root.querySelectorAll('[data-mark]')) {
+      const parts = element.tagName === 'A' ? [...element.getClientRects()] : [element.getBoundingClientRect()];
+      const box = parts.sort((a, b) => b.width * b.height - a.width * a.height)[0] || element.getBoundingClientRect();
+      listed.push([element.id, element.dataset.mark, box.x + box.width / 2 + dx, box.y + box.height / 2 + dy, box.width]);
+    }
+    for (const element of root.querySelectorAll('*')) if (element.shadowRoot) read(element.shadowRoot, dx, dy);
+    for (const frame of root.querySelectorAll('iframe')) {
+      const box = frame.getBoundingClientRect();
+      if (frame.contentDocument) read(frame.contentDocument, box.x + frame.clientLeft, box.y + frame.clientTop);
+    }
+  };
+  read(document, 0, 0);
+  return listed;
+})()"""
+
+
+def at(seen: t.Observation, x: float, y: float) -> list[t.Mark]:
+    return [
+        mark
+        for mark in seen.marks or ()
+        if abs(mark.box.x + mark.box.width / 2 - x) < 1 and abs(mark.box.y + mark.box.height / 2 - y) < 1
+    ]
+
+
+async def test_what_can_be_acted_on_is_marked_and_nothing_else(visit: Visit, house: House):
+    page = await visit("/marks", marks=True)
+    expected = await house.ask(page, EXPECTED, list[tuple[str, str, float, float, float]])
+    assert len(expected) > 25
+    for name, wanted, x, y, _ in expected:
+        assert bool(at(page.first, x, y)) == (wanted == "yes"), (
+            f"#{name} should{'' if wanted == 'yes' else ' not'} be marked"
+        )
+    wanted = sum(wanted == "yes" for _, wanted, *_ in expected) + 1  # and the button in the frame of another site
+    assert len(page.first.marks or ()) == wanted
+
+
+async def test_ids_run_from_one_and_boxes_lie_on_the_screen(visit: Visit):
+    page = await visit("/marks", marks=True, options={"viewport": {"width": 500, "height": 400}})
+    marks = page.first.marks or ()
+    assert [mark.id for mark in marks] == list(range(1, len(marks) + 1))
+    for mark in marks:
+        assert 0 <= mark.box.x
+        assert 0 <= mark.box.y
+        assert mark.box.x + mark.box.width <= 500
+        assert mark.box.y + mark.box.height <= 400
+
+
+async def test_roles_and_names_are_those_a_person_would_give(visit: Visit, house: House):
+    page = await visit("/status/200", image="none")
+    await house.ask(
+        page,
+        """{ document.body.innerHTML = `
+          <p><label>Colour <select><option>red<option>blue</select></label>
+          <p><button aria-label="Close"><svg width="20" height="20"></svg></button>
+          <p><a href="/"><img alt="Home" width="20" height="20"></a>
+          <p><input type="submit" value="Go"> <input aria-labelledby="hint"><i id="hint" hidden>By reference</i>
+          <p><div contenteditable="true">Write here</div>
+          <p><span role="switch" tabindex="0">Dark  mode</span>
+          <p><button>${'long '.repeat(80)}</button>`; null }""",
+        type(None),
+    )
+    seen = await page.look(marks=True, image="none")
+    listed = [(mark.role, mark.name) for mark in seen.marks or ()]
+    assert listed[:7] == [
+        ("combobox", "Colour"),
+        ("button", "Close"),
+        ("link", "Home"),
+        ("button", "Go"),
+        ("textbox", "By reference"),
+        ("textbox", "Write here"),
+        ("switch", "Dark mode"),
+    ]
+    assert len(listed[7][1]) == 120
+
+
+async def test_a_label_is_marked_only_where_its_control_cannot_be_seen(visit: Visit, house: House):
+    page = await visit("/status/200", image="none")
+    await house.ask(
+        page,
+        """{ document.body.innerHTML = `
+          <p><label><input type="checkbox"> plain</label>
+          <p><label for="hidden">styled</label><input id="hidden" type="checkbox" style="display: none">
+          <p><label>no control</label>`; null }""",
+        type(None),
+    )
+    seen = await page.look(marks=True, image="none")
+    assert [(mark.role, mark.name) for mark in seen.marks or ()] == [("checkbox", "plain"), ("label", "styled")]
+
+
+async def test_boxes_and_numbers_are_drawn(visit: Visit):
+    page = await visit("/form", image="png")
+    seen = await page.look(marks=True, image="png")
+    for mark in seen.marks or ():
+        middle = int(mark.box.y + mark.box.height / 2)
+        colour = colour_at(seen, int(mark.box.x) + 1, middle)
+        assert max(colour) - min(colour) > 60, f"the left edge of {mark.name} is coloured"
+    plain = picture(page.first)
+    assert picture(seen).tobytes() != plain.tobytes()
+    assert picture(await page.look(image="png")).tobytes() == plain.tobytes(), "and gone from the next picture"
+
+
+async def test_marking_leaves_no_trace(visit: Visit, house: House):
+    page = await visit("/marks")
+    html = "document.documentElement.outerHTML"
+    before = await house.ask(page, html, str)
+    await page.look(marks=True)
+    await page.look(marks=True, image="none")
+    assert await house.ask(page, html, str) == before
+
+
+async def test_a_modal_dialog_takes_the_marks_and_shows_them(visit: Visit, house: House):
+    page = await visit("/form")
+    await house.ask(
+        page,
+        """{ const dialog = document.createElement('dialog');
+          dialog.style.cssText = 'transform: translate(10px, 10px); padding: 40px';
+          dialog.innerHTML = '<button style="background: white; color: black">Accept</button>';
+          document.body.append(dialog); dialog.showModal(); null }""",
+        type(None),
+    )
+    seen = await page.look(marks=True, image="png")
+    accept = mark_called(seen, "Accept")
+    assert len(seen.marks or ()) == 1, "the page behind is inert"
+    colour = colour_at(seen, int(accept.box.x) + 1, int(accept.box.y + accept.box.height / 2))
+    assert max(colour) - min(colour) > 60
+
+
+async def test_too_many_elements_are_cut_and_flagged(visit: Visit, house: House):
+    page = await visit("/status/200", image="none")
+    await house.ask(
+        page,
+        "document.body.innerHTML = Array.from({length: 600}, (_, n) => `<button style='float: left; padding: 0; "
+        "width: 40px; height: 20px'>${n}</button>`).join(''); null",
+        type(None),
+    )
+    seen = await page.look(marks=True, image="none")
+    assert len(seen.marks or ()) == MAX_MARKS
+    assert seen.truncated == ("marks",)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def isolated(tmp_path: Path) -> AsyncIterator[tuple[Site, Driver]]:
+    """A session on /marks in a Chromium that gives every site a process of its own."""
+    launcher = tmp_path / "chromium"
+    launcher.write_text(f'#!/bin/sh\nexec {chromium.find().path} --site-per-process "$@"\n')
+    launcher.chmod(0o755)
+    async with Site() as site:
+        serve = settings_for(site, chromium=launcher)
+        async with running_worker(WorkerSettings(serve=serve, sessions=2, browsers=1)) as worker:
+            request = NewSession(url=site.url("/marks"), look=Look(marks=True))
+            yield site, Driver(worker, await worker.sessions.create(request, None))
+
+
+async def test_a_frame_in_another_process_is_marked_clicked_and_typed_into(isolated: tuple[Site, Driver]):
+    site, page = isolated
+    context = page.worker.sessions.leases.find(page.started.id, page.started.lease.token).context
+    (child,) = context.active.children.values()
+    buttons = sorted((mark for mark in page.first.marks or () if mark.name == "In a frame"), key=lambda mark: mark.box.x)
+    assert len(buttons) == 2
+    await page.step(t.Scroll(dy=50))
+    await page.step(t.Click(element=buttons[1].id))
+    await site.reported("frame-click")
+    await child.run(
+        "document.body.innerHTML = '<input placeholder=inner><select><option>one<option>two</select>'; null",
+        type(None),
+        within=5,
+    )
+    seen = await page.look(marks=True)
+    await page.step(t.Type(element=mark_called(seen, "inner").id, text="Grüße 1"))
+    lists = [mark for mark in seen.marks or () if mark.role == "combobox"]
+    last = await page.step(t.Select(element=lists[-1].id, options=("two",)))
+    assert last.action_error is None
+    values = "[document.querySelector('input').value, document.querySelector('select').value]"
+    assert await child.run(values, list, within=5) == ["Grüße 1", "two"]
+
+
+async def test_marks_cost_a_fraction_of_a_screenshot(visit: Visit, capsys: pytest.CaptureFixture[str]):
+    """Interleaved, so that a busy machine slows all alike. The whole difference includes painting the page once more."""
+    page = await visit("/docs-long", marks=True)
+    looks: dict[str, dict[str, Any]] = {
+        "nothing": {"image": "none"},
+        "numbers": {"image": "none", "marks": True},
+        "picture": {},
+        "both": {"marks": True},
+    }
+    took: dict[str, list[float]] = {name: [] for name in looks}
+    for _ in range(12):
+        for name, look in looks.items():
+            began = time.perf_counter()
+            await page.look(**look)
+            took[name].append((time.perf_counter() - began) * 1000)
+    nothing, numbers, picture, both = (statistics.median(took[name]) for name in looks)
+    screenshot = picture - nothing
+    collected = (numbers - nothing) / screenshot
+    whole = (both - picture) / screenshot
+    with capsys.disabled():
+        print(
+            f"\na screenshot takes {screenshot:.1f} ms; marks: collect and draw {collected:.0%} of it, all told {whole:.0%}"
+        )
+    assert collected <= 0.5

@@ -1,0 +1,149 @@
+"""Settling: an observation shows what a person would see once the page has come to rest, and no page can hold it up."""
+
+import time
+
+import pytest
+
+from tests.browser.conftest import House, Visit, colour_at
+from tests.site import images
+from webgym import types as t
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+QUIET_CAP = 2.0  # tests.conftest.QUICK
+
+
+async def test_lazy_images_are_in_the_picture_after_a_scroll(visit: Visit, house: House):
+    page = await visit("/live/lazy-images", image="png")
+    seen = await page.step(t.Scroll(dy=3500), image="png")
+    shown = await house.ask(
+        page,
+        """[...document.images].map((image, n) => [n, image.getBoundingClientRect()])
+           .filter(([n, box]) => box.top > 0 && box.bottom < innerHeight)
+           .map(([n, box]) => [n, Math.round(box.x + 30), Math.round(box.y + 30)])""",
+        list[tuple[int, int, int]],
+    )
+    assert shown
+    for n, x, y in shown:
+        assert colour_at(seen, x, y) == images.colour(n)
+
+
+async def test_a_transition_has_ended(visit: Visit):
+    page = await visit("/live/transition", image="png")
+    assert colour_at(page.first, 380, 500) == (11, 92, 173), "the panel has slid in"
+    seen = await page.step(t.Click(x=100, y=40), image="png")
+    assert colour_at(seen, 715, 210) == (40, 160, 80), "the box has arrived and is green"
+    assert colour_at(seen, 70, 210) == (255, 255, 255)
+
+
+async def test_an_animation_by_frames_has_counted_to_its_end(visit: Visit):
+    page = await visit("/live/raf-counter")
+    assert page.first.title == "100"
+    assert (await page.step(t.Click(x=100, y=40))).title == "100"
+
+
+async def test_an_endless_animation_costs_one_cap(visit: Visit):
+    page = await visit("/live/raf-forever")
+    began = time.monotonic()
+    seen = await page.step(t.Click(x=100, y=40), text=True)
+    assert time.monotonic() - began < QUIET_CAP + 3
+    assert seen.settled.ms < QUIET_CAP * 1000 + 1000
+    assert seen.settled.capped == ("quiet",)
+    assert "Clicks: 1" in (seen.text or "")
+
+
+async def test_what_is_fetched_is_rendered(visit: Visit):
+    page = await visit("/live/fetch-render")
+    assert page.first.title == "Arrived"
+    assert (await page.step(t.Click(x=100, y=40))).title == "Arrived"
+
+
+async def test_content_appears_when_it_is_scrolled_into_view(visit: Visit):
+    page = await visit("/live/intersection")
+    assert page.first.title == "20 items"
+    assert (await page.step(t.Scroll(dy=100_000))).title == "40 items"
+
+
+async def test_suggestions_have_come_after_typing(visit: Visit):
+    page = await visit("/live/debounce")
+    assert (await page.step(t.Type(x=100, y=40, text="ap"))).title == "apple apricot"
+    assert (await page.step(t.Key(keys=("r",)))).title == "apricot"
+
+
+async def test_an_application_of_one_page_shows_its_next_view(visit: Visit, house: House):
+    page = await visit("/live/spa")
+    assert page.first.title == "Application home"
+    seen = await page.step(t.Click(x=280, y=40))
+    assert (seen.title, seen.url) == ("Application about", house.site.url("/live/spa/about"))
+    seen = await page.step(t.Back())
+    assert (seen.title, seen.url) == ("Application home", house.site.url("/live/spa"))
+
+
+async def test_a_short_timer_has_fired(visit: Visit):
+    page = await visit("/live/late-timer")
+    assert (await page.step(t.Click(x=100, y=40))).title == "after"
+
+
+async def test_a_late_font_has_been_waited_for(visit: Visit, house: House):
+    page = await visit("/live/fonts")
+    assert await house.ask(page, "document.fonts.status", str) == "loaded"
+    assert page.first.settled.capped == ()
+
+
+async def test_changes_inside_a_shadow_root_are_waited_for(visit: Visit, house: House):
+    page = await visit("/marks")
+    await house.ask(
+        page,
+        """(() => {
+            const button = document.querySelector('#host').shadowRoot.querySelector('button');
+            button.onclick = () => {
+                let n = 0;
+                const tick = () => { button.textContent = 'step ' + ++n; if (n < 20) setTimeout(tick, 25); };
+                setTimeout(tick, 25);
+            };
+            return null;
+        })()""",
+        type(None),
+    )
+    before = await page.look(marks=True, image="none")
+    button = next(mark for mark in before.marks or () if mark.name == "In a shadow root")
+    seen = await page.step(t.Click(element=button.id), marks=True, image="none")
+    assert "step 20" in [mark.name for mark in seen.marks or ()]
+
+
+@pytest.mark.parametrize("path", ["/live/poll", "/live/stream", "/live/websocket"])
+async def test_an_open_connection_does_not_stall_a_step(visit: Visit, path):
+    page = await visit(path)
+    assert page.first.settled.ms < 1500
+    seen = await page.step(t.Click(x=100, y=40))
+    assert seen.settled.ms < 1500
+    assert seen.settled.capped == ()
+
+
+async def test_the_answer_over_a_websocket_is_seen(visit: Visit):
+    page = await visit("/live/websocket")
+    assert (await page.step(t.Click(x=100, y=40))).title == "echo click 1"
+
+
+async def test_a_page_at_rest_costs_little_more_than_the_quiet_time(visit: Visit):
+    page = await visit("/form")
+    best = min([(await page.step(t.Click(x=900, y=700))).settled.ms for _ in range(4)])
+    assert best < 200
+
+
+async def test_address_status_and_title_belong_to_the_same_page(visit: Visit, house: House):
+    page = await visit(None)
+    for path, status, title in [
+        ("/form", 200, "Form"),
+        ("/status/404", 404, "Status 404"),
+        ("/counter", 200, "count 0"),
+    ] * 2:
+        seen = await page.step(t.Navigate(url=house.site.url(path)), image="none")
+        assert (seen.url, seen.status, seen.title) == (house.site.url(path), status, title)
+
+
+async def test_a_redirect_by_script_is_followed(visit: Visit, house: House):
+    page = await visit("/counter")
+    await house.ask(page, "document.getElementById('go').setAttribute('onclick', 'location = \"/form\"'); null", type(None))
+    seen = await page.step(t.Click(x=100, y=40))
+    assert (seen.title, seen.status) == ("Form", 200)

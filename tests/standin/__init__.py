@@ -1,0 +1,1 @@
+"""A stand-in for a language model behind HTTP, which can misbehave."""
