@@ -74,8 +74,8 @@ def _tasks(arguments: list[str]) -> int:
             return run_probe(rest, visiting)
         case [] | ["-h" | "--help"]:
             return 0
-        case [name, *_]:
-            raise ConfigError(f"there is no `webgym tasks {name}`: use build, stats, show, validate or probe")
+        case _:
+            raise ConfigError(f"there is no `webgym tasks {arguments[0]}`: use build, stats, show, validate or probe")
 
 
 COMMANDS: dict[str, Command] = {
