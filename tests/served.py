@@ -79,7 +79,8 @@ def serving(folder: Path, key: str | None = KEY, **options: object) -> Iterator[
             text = _until_address(process, said)
             address = re.search(r"address\s+(http://\S+)", text)
             shown = re.search(r"key\s+(\S+)", text)
-            assert address and shown, f"it did not start: {text}{log.read_text()}"
+            assert address is not None, f"it did not start: {text}{log.read_text()}"
+            assert shown is not None
             yield Served(address[1], key or shown[1], process, log, out)
         finally:
             if process.poll() is None:

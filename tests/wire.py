@@ -93,10 +93,17 @@ class Session:
         return await self.api.ask(method, path, body, base=by or self.started["url"], **headers)
 
     async def step(
-        self, kind: str, look: Any = BLIND, key: str | None = None, seq: int | None = None, **fields: Any
+        self,
+        kind: str,
+        *,
+        look: Any = BLIND,
+        key: str | None = None,
+        seq: int | None = None,
+        by: str | None = None,
+        **fields: Any,
     ) -> Answer:
         more = {name: value for name, value in (("key", key), ("seq", seq)) if value is not None}
-        return await self.call("POST", "/step", {"action": {"kind": kind, **fields}, "look": look, **more})
+        return await self.call("POST", "/step", {"action": {"kind": kind, **fields}, "look": look, **more}, by=by)
 
     async def seen(self, kind: str, **fields: Any) -> Any:
         answer = await self.step(kind, **fields)

@@ -69,6 +69,9 @@ def describe(error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"]) or "settings"
+        if problem["type"] == "extra_forbidden":  # what stands there may be a secret that belongs elsewhere
+            lines.append(f"{name}: there is no such setting")
+            continue
         lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r:.80})")
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Every action of the protocol, in a real browser: what the page makes of it stands in its title, its text or its address."""
+"""Every action of the protocol, in a real browser: what the page makes of it stands in its title, text or address."""
 
 import pytest
 

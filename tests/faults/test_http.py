@@ -187,8 +187,9 @@ async def test_without_a_key_a_foreign_host_is_refused_as_dns_rebinding_would_se
         port = url.rpartition(":")[2]
         for host in ("localhost", f"LocalHost:{port}", "127.0.0.1", f"127.0.0.1:{port}", "[::1]", f"[::1]:{port}"):
             assert (await call(url, "GET /it HTTP/1.1", f"Host: {host}")).status == 200, host
-        for host in ("", "evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example", "0.0.0.0",
-                     "evil.example:127.0.0.1", "[::1].evil.example", "localhost@evil.example", "127.0.0.1, evil.example"):  # fmt: skip
+        foreign = ["", "evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example", "0.0.0.0"]
+        foreign += ["evil.example:127.0.0.1", "[::1].evil.example", "localhost@evil.example", "127.0.0.1, evil.example"]
+        for host in foreign:
             answer = await call(url, "GET /it HTTP/1.1", f"Host: {host}")
             assert answer.status in (400, 403), host
         assert (await call(url, "GET /it HTTP/1.0")).status == 403
@@ -197,8 +198,8 @@ async def test_without_a_key_a_foreign_host_is_refused_as_dns_rebinding_would_se
 async def test_requests_of_web_pages_are_refused_and_nothing_invites_them():
     for key in (None, KEY):
         async with guarded(key) as url:
-            for header in ("Origin: http://evil.example", "Origin: null", "Origin: http://127.0.0.1", "Sec-Fetch-Site: cross-site",
-                           "Sec-Fetch-Site: same-site"):  # fmt: skip
+            origins = [f"Origin: {origin}" for origin in ("http://evil.example", "null", "http://127.0.0.1")]
+            for header in (*origins, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"):
                 lines = [f"{method} /it HTTP/1.1" for method in ("GET", "POST", "OPTIONS")]
                 for line in lines:
                     answer = await call(url, line, "Host: localhost", f"X-API-Key: {KEY}", header)
@@ -416,27 +417,29 @@ def test_the_headers_of_a_pipelined_request_are_bounded_too(server, url):
     assert resident(server) - before < 10 * MB
 
 
-SMUGGLED = "GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"
+GET, POST = (f"{line} HTTP/1.1\r\nHost: x\r\n" for line in ("GET /v1/health", "POST /v1/sessions"))
+SMUGGLED = GET + "\r\n"
+CHUNKED = "Transfer-Encoding: chunked\r\n"
 ODD = {
-    "both lengths": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
-    "both lengths, turned": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\n",
-    "two lengths": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 37\r\n\r\n" + SMUGGLED,
-    "length list": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 0, 37\r\n\r\n" + SMUGGLED,
-    "negative length": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n" + SMUGGLED,
-    "plus length": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\n" + SMUGGLED,
-    "hexadecimal length": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 0x5\r\n\r\n" + SMUGGLED,
-    "endless length": f"POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: {'9' * 5000}\r\n\r\n" + SMUGGLED,
-    "chunked not last": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + SMUGGLED,
-    "odd chunked": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
-    "blank before colon": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length : 37\r\n\r\n" + SMUGGLED,
-    "blank before encoding": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
-    "folded": "GET /v1/health HTTP/1.1\r\nHost: x\r\nX-Folded: a\r\n b\r\n\r\n" + SMUGGLED,
+    "both lengths": POST + "Content-Length: 6\r\n" + CHUNKED + "\r\n0\r\n\r\n" + SMUGGLED,
+    "both lengths, turned": POST + CHUNKED + "Content-Length: 6\r\n\r\n0\r\n\r\n",
+    "two lengths": POST + "Content-Length: 0\r\nContent-Length: 37\r\n\r\n" + SMUGGLED,
+    "length list": POST + "Content-Length: 0, 37\r\n\r\n" + SMUGGLED,
+    "negative length": POST + "Content-Length: -1\r\n\r\n" + SMUGGLED,
+    "plus length": POST + "Content-Length: +5\r\n\r\n" + SMUGGLED,
+    "hexadecimal length": POST + "Content-Length: 0x5\r\n\r\n" + SMUGGLED,
+    "endless length": POST + f"Content-Length: {'9' * 5000}\r\n\r\n" + SMUGGLED,
+    "chunked not last": POST + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "odd chunked": POST + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "blank before colon": POST + "Content-Length : 37\r\n\r\n" + SMUGGLED,
+    "blank before encoding": POST + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + SMUGGLED,
+    "folded": GET + "X-Folded: a\r\n b\r\n\r\n" + SMUGGLED,
     "bare LF": "GET /v1/health HTTP/1.1\nHost: x\n\n" + SMUGGLED,
-    "bare CR": "GET /v1/health HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n" + SMUGGLED,
-    "NUL in a header": "GET /v1/health HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n" + SMUGGLED,
+    "bare CR": GET + "X: a\rb\r\n\r\n" + SMUGGLED,
+    "NUL in a header": GET + "X: a\0b\r\n\r\n" + SMUGGLED,
     "NUL in the path": "GET /v1/hea\0lth HTTP/1.1\r\nHost: x\r\n\r\n" + SMUGGLED,
-    "odd chunk size": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nX-API-Key: KEY\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n",
-    "endless chunk size": "POST /v1/sessions HTTP/1.1\r\nHost: x\r\nX-API-Key: KEY\r\nTransfer-Encoding: chunked\r\n\r\n" + "f" * 40,
+    "odd chunk size": POST + CHUNKED + "X-API-Key: KEY\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n",
+    "endless chunk size": POST + CHUNKED + "X-API-Key: KEY\r\n\r\n" + "f" * 40,
     "HTTP/0.9": "GET /v1/health\r\n\r\n",
     "HTTP/2 preface": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "TLS": "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -510,8 +513,9 @@ def test_all_of_it_together_takes_less_than_20_mb(server, url):
 # ── row 33: malformed ────────────────────────────────────────────────────────────────────────────────────────────
 
 ODD_IDS = [
-    "x:80@169.254.169.254", "..", "%2e%2e", "..%2f..%2fmetrics", "%2e%2e%2f", ".", "%00", "s-%0d%0aX-Injected:1", "s-" + "0" * 24,
-    "s-" + "0" * 20_000, "http:%2f%2f127.0.0.1", "@127.0.0.1", "%ff%fe", "s-000000000000000000000000%3fx=1", "%23", "*", "'\"><script>",
+    "x:80@169.254.169.254", "..", "%2e%2e", "..%2f..%2fmetrics", "%2e%2e%2f", ".", "%00", "s-%0d%0aX-Injected:1",
+    "s-" + "0" * 24, "s-" + "0" * 20_000, "http:%2f%2f127.0.0.1", "@127.0.0.1", "%ff%fe", "s-000000000000000000000000%3fx=1", "%23", "*",
+    "'\"><script>",
 ]  # fmt: skip
 
 
@@ -593,23 +597,22 @@ def test_a_worker_can_only_be_announced_by_the_fleet(server):
 
 def test_no_secret_shows_in_any_log_error_metric_or_page(server, url):
     """Runs last: it also reads what the server wrote during all the tests above, at DEBUG."""
+    stored = [{"name": "s", "value": SECRETS["local storage"]}]
     fields = {
         "proxy": f"http://user:{SECRETS['proxy password']}@127.0.0.1:{free_port()}",
         "headers": {"X-Secret": SECRETS["header"]},
         "storage_state": {
             "cookies": [{"name": "c", "value": SECRETS["cookie"], "domain": "a.localhost"}],
-            "origins": [
-                {"origin": "http://a.localhost", "localStorage": [{"name": "s", "value": SECRETS["local storage"]}]}
-            ],
+            "origins": [{"origin": "http://a.localhost", "localStorage": stored}],
         },
     }
     wrong: list[dict[str, object]] = [
         fields,
         fields | {"unknown": 1},
         {"proxy": {"url": fields["proxy"]}},
-        *({"proxy": text} for text in (
-            f"http://user:{SECRETS['proxy password']}", f"{SECRETS['proxy password']}", f"http://user:{SECRETS['proxy password']}:1:2",
-            f"ftp://user:{SECRETS['proxy password']}@h", f"http://{SECRETS['proxy password']}:x", f"http://h:{SECRETS['proxy password']}",
+        *({"proxy": text.replace("PASSWORD", SECRETS["proxy password"])} for text in (
+            "http://user:PASSWORD", "PASSWORD", "http://user:PASSWORD:1:2", "ftp://user:PASSWORD@h", "http://PASSWORD:x",
+            "http://h:PASSWORD",
         )),
         {"headers": {"X-Secret": SECRETS["header"] + "\n"}},
         {"headers": {f"X-Secret: {SECRETS['header']}": ""}},
@@ -618,13 +621,16 @@ def test_no_secret_shows_in_any_log_error_metric_or_page(server, url):
         {"storage_state": {"cookies": [{"name": "c\0", "value": SECRETS["cookie"] + "\n", "domain": "a.localhost"}]}},
         {"storage_state": {"cookies": SECRETS["cookie"]}},
         {"storage_state": {"cookies": [SECRETS["cookie"]]}},
-        {"storage_state": {"origins": [{"origin": "javascript:1", "localStorage": [{"name": "s", "value": SECRETS["local storage"]}]}]}},
+        {"storage_state": {"origins": [{"origin": "javascript:1", "localStorage": stored}]}},
         {"storage_state": {"origins": [{"origin": "http://a.localhost", "localStorage": {"s": SECRETS["local storage"]}}]}},
     ]  # fmt: skip
     seen = [post(url, "/v1/sessions", json.dumps(body).encode()) for body in wrong]
     assert {answer.status for answer in seen} <= {403, 422}, [answer.text[:300] for answer in seen]
-    for kind in (KEY, "click"):
-        seen.append(post(url, "/v1/sessions/s-x/step", json.dumps({"action": {"kind": kind, "x": KEY}}).encode()))
+    accepted = {name: fields[name] for name in ("headers", "storage_state")} | {"url": "http://a.localhost/", "ttl": 1}
+    seen.append(post(url, "/v1/sessions", json.dumps(accepted).encode()))
+    assert seen[-1].status == 200
+    steps = [{"action": {"kind": kind, "x": KEY}} for kind in (KEY, "click")]
+    seen += [post(url, "/v1/sessions/s-x/step", json.dumps(step).encode()) for step in steps]
     seen += [
         ask(url, "GET", path) for path in ("/v1/fleet", "/metrics", "/docs", "/openapi.json", "/v1/health", f"/{KEY}x"[:4])
     ]

@@ -85,8 +85,10 @@ async def test_a_killed_master_comes_back_with_all_it_knew_and_nothing_is_given_
             assert sorted(answer.status for answer in answers) == [200] + [429] * 7
             fleet = await api.fleet()
             assert (fleet["capacity"], fleet["available"]) == (4, 0)
+            held.append(Session(api, next(answer.json for answer in answers if answer.status == 200)))
             for session in held:
                 assert (await session.step("wait", seconds=0)).status == 200
+                assert (await session.call("DELETE", "")).status == 204
 
 
 async def test_sigterm_lets_sessions_finish_refuses_new_ones_and_exits_with_0(tmp_path):
@@ -130,7 +132,7 @@ async def test_a_second_sigterm_stops_at_once_and_leaves_nothing(tmp_path):
             server.terminate()
             assert await asyncio.to_thread(server.wait) == 1
             assert time.monotonic() - began < 4
-            gone, alive = psutil.wait_procs(family, timeout=5)
+            _, alive = psutil.wait_procs(family, timeout=5)
             assert not alive
     assert "Traceback" not in server.written()
 

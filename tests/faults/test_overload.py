@@ -36,8 +36,10 @@ async def held(api: Api) -> AsyncIterator[list[Session]]:
         yield [await stack.enter_async_context(api.session(wait=20, ttl=10)) for _ in range(SESSIONS)]
 
 
-async def line(api: Api) -> int:
-    return int((await api.fleet())["queued"])
+async def until_line_has(api: Api, length: int) -> None:
+    async with asyncio.timeout(10):
+        while (await api.fleet())["queued"] != length:
+            await asyncio.sleep(0.005)  # noqa: ASYNC110 - another process is asked
 
 
 def p99(seconds: list[float]) -> float:
@@ -90,8 +92,7 @@ async def test_those_who_wait_are_served_in_the_order_they_came(api, held):
     waiting = []
     for n in range(LINE):
         waiting.append(asyncio.create_task(come(n)))
-        while await line(api) != n + 1:
-            await asyncio.sleep(0.005)
+        await until_line_has(api, n + 1)
     assert (await api.create()).status == 429, "nobody overtakes the line"
     await held[0].call("DELETE", "")  # with one place, the order they are served in is the order they came in
     for session in held[1:]:
@@ -102,8 +103,7 @@ async def test_those_who_wait_are_served_in_the_order_they_came(api, held):
 
 async def test_a_line_that_is_full_is_refused_at_once(api, held):
     waiting = [asyncio.create_task(api.create(wait=2)) for _ in range(LINE)]
-    while await line(api) != LINE:
-        await asyncio.sleep(0.01)
+    await until_line_has(api, LINE)
     began = time.monotonic()
     answer = await api.create(wait=60)
     assert time.monotonic() - began < 1
@@ -118,9 +118,7 @@ async def test_a_client_that_left_the_line_is_given_no_session(api, held):
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.5):
             await api.create(wait=60)
-    async with asyncio.timeout(2):
-        while await line(api):
-            await asyncio.sleep(0.02)
+    await until_line_has(api, 0)
     await held[0].call("DELETE", "")
     async with api.session(wait=5):
         pass  # its place was not taken by the one that left

@@ -14,8 +14,9 @@ from tests.site.server import Site
 from tests.wire import Api, Session
 
 SPELLINGS = [
-    "127.0.0.1", "localhost", "LOCALHOST.", "a.localhost", "[::1]", "[0:0:0:0:0:0:0:1]", "2130706433", "0x7f000001", "017700000001",
-    "0177.0.0.1", "0x7f.1", "127.1", "127.0.1", "127.000.000.001", "0.0.0.0", "0", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+    "127.0.0.1", "localhost", "LOCALHOST.", "a.localhost", "[::1]", "[0:0:0:0:0:0:0:1]", "2130706433", "0x7f000001",
+    "017700000001", "0177.0.0.1", "0x7f.1", "127.1", "127.0.1", "127.000.000.001", "0.0.0.0", "0", "[::]", "[::ffff:127.0.0.1]", 
+    "[::ffff:7f00:1]",
     "[64:ff9b::7f00:1]", "①②⑦.⓪.⓪.①", "127。0。0。1", "127.0.0.1.",
 ]  # fmt: skip
 ELSEWHERE = [
@@ -24,10 +25,12 @@ ELSEWHERE = [
     "http://2852039166/", "http://[::ffff:a9fe:a9fe]/",
 ]  # fmt: skip
 SCHEMES = [
-    "file:///etc/passwd", "FILE:///etc/passwd", " file:///etc/passwd", "file:/etc/passwd", "file://localhost/etc/passwd", "chrome://version",
-    "chrome://inspect", "chrome-untrusted://x", "devtools://devtools/bundled/inspector.html", "view-source:http://127.0.0.1/",
-    "view-source:file:///etc/passwd", "javascript:alert(1)", "JavaScript:document.title='x'", "data:text/html,<h1>x</h1>", "blob:http://a/b",
-    "ftp://127.0.0.1/", "ws://127.0.0.1/", "filesystem:http://a/temporary/x", "about:version", "chrome-extension://x/", "gopher://127.0.0.1:1/",
+    "file:///etc/passwd", "FILE:///etc/passwd", " file:///etc/passwd", "file:/etc/passwd",
+    "file://localhost/etc/passwd", "chrome://version", "chrome://inspect", "chrome-untrusted://x",
+    "devtools://devtools/bundled/inspector.html", "view-source:http://127.0.0.1/", "view-source:file:///etc/passwd",
+    "javascript:alert(1)", "JavaScript:document.title='x'", "data:text/html,<h1>x</h1>", "blob:http://a/b",
+    "ftp://127.0.0.1/", "ws://127.0.0.1/", "filesystem:http://a/temporary/x", "about:version", "chrome-extension://x/",
+    "gopher://127.0.0.1:1/",
 ]  # fmt: skip
 
 

@@ -121,7 +121,9 @@ globalThis.webgym ??= (() => {
     return document.fonts.status === 'loading';
   };
 
-  // Resolves when nothing has changed for `quiet` ms, or after `cap` ms. Timers, not frames: a frame costs CPU.
+  // Resolves when nothing has changed for `quiet` ms, or after `cap` ms. Timers, not frames: a frame costs CPU. But one frame
+  // there must have been: what a page does on coming into view, or on its first frame, begins no sooner, and on a busy
+  // machine that may be later than the quiet time.
   const rest = ({ quiet, cap }) => new Promise((resolve) => {
     const started = performance.now();
     let last = started;
@@ -132,6 +134,11 @@ globalThis.webgym ??= (() => {
       for (let n = 0; n < Math.min(elements.length, 3000); n++) if (elements[n].shadowRoot) watch(elements[n].shadowRoot);
     };
     watch(document);
+    let framed = false;
+    requestAnimationFrame(() => setTimeout(() => {
+      framed = true;
+      last = Math.max(last, performance.now() - quiet + 20);
+    }));
     const finish = (capped) => {
       observer.disconnect();
       // A page that holds the pointer would get every later click, wherever it was aimed.
@@ -144,6 +151,7 @@ globalThis.webgym ??= (() => {
       if (left <= 0) return finish(true);
       const wait = quiet - (now - last);
       if (wait > 0.5) return setTimeout(check, Math.min(wait, left));
+      if (!framed && now - started < 1000) return setTimeout(check, Math.min(10, left));
       const motion = moving(left);
       if (motion) { last = now; return setTimeout(check, Math.min(motion, left)); }
       if (imagesToCome()) return setTimeout(check, Math.min(50, left));

@@ -43,7 +43,8 @@ from webgym.tasks.progress import Bar
 from webgym.tasks.rubric import Quarantined, quarantined, write
 from webgym.tasks.seed import Seed
 from webgym.tasks.split import Entry, Place, SplitSettings, check, split
-from webgym.types import Task
+from webgym.tasks.stats import band_of
+from webgym.types import Split, Task
 
 log = logging.getLogger(__name__)
 
@@ -246,7 +247,7 @@ def finish(stage: Path, out: Path, entries: list[Entry], settings: SplitSettings
         write_tasks(unchecked, _placed(stage, placed))
         held_out = {entry.id for entry in entries if entry.evaluation_only}
         with TaskFile.open(unchecked) as file:
-            check(((Entry.of(task, evaluation_only=task.id in held_out), task.split) for task in file), settings)
+            check(_written(file, held_out), settings)
         unchecked.replace(out)
     finally:
         unchecked.unlink(missing_ok=True)
@@ -257,7 +258,17 @@ def _placed(stage: Path, placed: list[Place]) -> Iterator[Task]:
     with stage.open("rb") as lines:
         for line, place in zip(lines, placed, strict=True):
             if place != "dropped":
-                yield Task.model_validate_json(line).model_copy(update={"split": place})
+                task = Task.model_validate_json(line)
+                yield task if task.split == place else task.model_copy(update={"split": place})
+
+
+def _written(file: TaskFile, held_out: set[str]) -> Iterator[tuple[Entry, Split]]:
+    """What the split promises about, as the file has it; the rest of a task is not read."""
+    names = ("id", "website", "difficulty", "parent_id", "source", "split")
+    for table in file.read_columns(*names):
+        columns = (table.column(name).to_pylist() for name in names)
+        for name, website, difficulty, parent, source, side in zip(*columns, strict=True):
+            yield Entry(name, website, band_of(difficulty), parent, name in held_out, source), side
 
 
 @contextmanager

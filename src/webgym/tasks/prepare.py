@@ -28,7 +28,7 @@ class SourceFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(description="The source, such as insta-v3; `webgym tasks sources` lists them.")
+    name: str = Field(description="The source, such as insta-v3; docs/tasks-sources.md lists them.")
     path: str = Field(description="A local file, or a dataset of the hub: hf:owner/name:split.")
     limit: Annotated[int, Field(ge=1)] | None = Field(None, description="Take the first so many good rows.")
 

@@ -108,12 +108,15 @@ class Child:
                 self.restarts += 1
                 break
 
+    def begin_stop(self) -> None:
+        if self.process is not None and self.process.stdin is not None:
+            self.process.stdin.close()
+
     async def _stop(self, within: float = DRAIN_SECONDS + 10) -> None:
         process = self.process
         if process is None or process.returncode is not None:
             return
-        if process.stdin is not None:
-            process.stdin.close()
+        self.begin_stop()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await process.wait()
@@ -166,6 +169,8 @@ async def running_fleet(settings: ServeSettings, key: str | None) -> AsyncIterat
                 finally:
                     for task in tasks:
                         task.cancel()
+                    for child in workers:
+                        child.begin_stop()  # all of them drain at the same time; the master goes on saying that they do
         except BaseExceptionGroup as several:
             # What the caller's block raised comes out as it went in.
             if len(several.exceptions) == 1:

@@ -1,0 +1,82 @@
+"""`webgym`: quick help, exit statuses, one line of what is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from webgym import __version__, cli
+
+HEAVY = ("aiohttp", "fastapi", "pydantic", "uvicorn", "uvloop", "torch", "yaml", "rich", "msgspec", "psutil", "numpy")
+
+
+def webgym(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "webgym.cli", *arguments], capture_output=True, text=True, timeout=30, check=False
+    )
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
+def test_help_lists_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    assert cli.main(arguments) == 0
+    said = capsys.readouterr().out
+    for name in cli.COMMANDS:
+        assert f"\n  {name} " in said
+
+
+def test_help_answers_in_half_a_second():
+    quickest = 10.0
+    for _ in range(3):  # the best of three: a machine may be busy with something else
+        began = time.monotonic()
+        assert webgym("--help").returncode == 0
+        quickest = min(quickest, time.monotonic() - began)
+    assert quickest < 0.5
+
+
+def test_help_imports_nothing_heavy():
+    heavy = f"[name for name in {HEAVY!r} if name in sys.modules]"
+    code = f"import sys; from webgym import cli; cli.main(['--help']); sys.exit(str({heavy}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert done.stderr == "[]\n"
+
+
+def test_the_version_is_told():
+    assert webgym("--version").stdout == f"webgym {__version__}\n"
+
+
+def test_an_unknown_command_is_named_with_those_there_are():
+    done = webgym("sreve")
+    assert done.returncode == cli.EXIT_USAGE
+    assert done.stderr.startswith("webgym: there is no command 'sreve'.\n")
+    assert "serve" in done.stderr
+
+
+def test_a_wrong_option_is_one_line_and_no_traceback():
+    done = webgym("serve", "--port", "99999")
+    assert done.returncode == cli.EXIT_USAGE
+    assert done.stderr.startswith("webgym serve: port: ")
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_unknown_option_says_where_to_look():
+    done = webgym("serve", "--no-such-option", "1")
+    assert done.returncode == cli.EXIT_USAGE
+    assert "webgym serve --help" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_of_a_command_shows_examples_and_every_option():
+    done = webgym("serve", "--help")
+    assert done.returncode == 0
+    for said in ("examples:", "webgym serve --sessions 16", "--egress.allow", "--http.header-seconds", "--log-level"):
+        assert said in done.stdout
+
+
+def test_a_key_cannot_be_given_where_others_could_read_it():
+    for option in ("--key", "--api-key", "--fleet-key"):
+        done = webgym("serve", option, "canary-key-on-the-command-line")
+        assert done.returncode == cli.EXIT_USAGE
