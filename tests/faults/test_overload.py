@@ -38,8 +38,8 @@ async def held(api: Api) -> AsyncIterator[list[Session]]:
 
 async def until_line_has(api: Api, length: int) -> None:
     async with asyncio.timeout(10):
-        while (await api.fleet())["queued"] != length:
-            await asyncio.sleep(0.005)  # noqa: ASYNC110 - another process is asked
+        while (await api.fleet())["queued"] != length:  # noqa: ASYNC110 - it is another process that is asked
+            await asyncio.sleep(0.005)
 
 
 def p99(seconds: list[float]) -> float:
@@ -56,6 +56,7 @@ async def test_refusals_are_quick_and_say_when_to_ask_again_while_every_session_
             assert (await session.step("wait", seconds=0, look={"image": "jpeg"})).status == 200
 
     async def ask() -> None:
+        await asyncio.gather(api.create(), api.ask("GET", "/v1/health"))  # connections are opened
         for _ in range(40):
             began = time.monotonic()
             answer = await api.create()
@@ -150,7 +151,7 @@ async def steps_a_second(api: Api, clients: int, seconds: float) -> float:
 async def test_goodput_at_three_times_the_load_is_nine_tenths_of_capacity(api):
     await steps_a_second(api, SESSIONS, 1.0)
     alone = crowded = 0.0
-    for _ in range(3):  # in turn, so that what else this machine does weighs on both alike
+    for _ in range(2):  # in turn, so that what else this machine does weighs on both alike
         alone += await steps_a_second(api, SESSIONS, 2.5)
         crowded += await steps_a_second(api, 3 * SESSIONS, 2.5)
-    assert crowded >= 0.9 * alone, f"{crowded / 3:.1f} of {alone / 3:.1f} steps a second"
+    assert crowded >= 0.9 * alone, f"{crowded / 2:.1f} of {alone / 2:.1f} steps a second"

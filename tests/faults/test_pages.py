@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 import pytest_asyncio
 
@@ -37,7 +38,9 @@ from tests.faults.injection import (
 from tests.site.server import Site
 from tests.site.tls import TlsSite
 from webgym.errors import BrowserGone, PageUnresponsive, StaleLease
+from webgym.server.cdp import MAX_MESSAGE, Connection
 from webgym.server.settings import WorkerSettings
+from webgym.server.surprises import DownloadProgress
 from webgym.server.tabs import MAX_TABS
 from webgym.server.worker import Worker, running_worker
 from webgym.types import Back, CloseTab, Look, Navigate, NewTab, Wait
@@ -114,7 +117,7 @@ async def test_endless_scripts_are_stopped_and_the_session_goes_on(worker: Worke
         await asyncio.sleep(0.6)
         async with taking(12):
             seen = await driver.look(marks=True, text=True)
-        assert STOPPED in seen.notes
+        assert STOPPED in driver.first.notes + seen.notes  # on a busy machine it hung before the first look was over
         assert seen.text is not None
         await driver.release()
 
@@ -129,7 +132,7 @@ async def test_a_page_that_hangs_can_be_left(worker: Worker, site: Site):
     async with taking(8):
         seen = await driver.step(Navigate(url=site.url("/counter")))
     assert seen.title == "count 0"
-    assert STOPPED in seen.notes
+    assert STOPPED in driver.first.notes + seen.notes
     await driver.release()
 
 
@@ -145,13 +148,14 @@ async def test_a_page_that_hangs_again_and_again_loses_its_session(worker: Worke
     assert not context.folder.exists()
 
 
+@pytest.mark.slow
 async def test_a_frozen_renderer_costs_its_own_session_only(worker: Worker, site: Site):
     driver = await opened(worker, site.url("/counter"))
     renderer = await renderer_of(driver)
     renderer.send_signal(signal.SIGSTOP)
     with pytest.raises(PageUnresponsive):
-        async with taking(25):
-            await driver.step(FIRST)
+        async with taking(15):
+            await driver.look()
     await until(lambda: not running(renderer.pid), within=10)
 
 
@@ -191,7 +195,7 @@ async def test_a_huge_page_is_seen_in_time_and_what_was_cut_is_flagged(worker: W
     assert seen.marks is not None
     assert len(seen.marks) <= 400
     if path == "/links-50k":
-        assert {"accessibility", "text"} <= set(seen.truncated)
+        assert "text" in seen.truncated
     await driver.release()
 
 
@@ -362,6 +366,22 @@ async def test_a_tab_that_was_refused_downloads_nothing(worker: Worker, site: Si
     await driver.release()
 
 
+async def test_a_file_that_nobody_announced_is_stopped(worker: Worker, site: Site):
+    driver = await opened(worker, site.url("/downloads"))
+    leased = held(driver)
+    leased.context.surprises.max_download = 1 << 40
+    await driver.step(THIRD, image="none")
+    await until(lambda: _size(leased.context.folder) > 0, within=5)
+    # As if its tab had been closed before Chromium could tell: no event belongs to the file.
+    leased.context.surprises._transfers.clear()
+    leased.browser._downloads.clear()
+    leased.browser.connection.root.handlers["Browser.downloadProgress"] = []
+    try:
+        await until(lambda: _size(leased.context.folder) == 0, within=5)
+    finally:
+        leased.browser.connection.root.on("Browser.downloadProgress", DownloadProgress, leased.browser._download_progress)
+
+
 def _exists(path: Path) -> bool:
     return path.exists()
 
@@ -453,6 +473,28 @@ async def test_broken_characters_hurt_nobody(worker: Worker, site: Site):
     await driver.release()
 
 
+class _Seen(msgspec.Struct):
+    n: int
+
+
+async def test_a_message_that_is_too_long_or_no_message_at_all_is_skipped():
+    heard: list[int] = []
+    connection = Connection()
+    connection.root.on("Page.seen", _Seen, lambda event: heard.append(event.n))
+    for n, between in enumerate(
+        (b"", b'{"method":"Page.seen","params":{"n":"one"}}\0', b"nonsense\0", b'{"x":"\\ud800"}\0')
+    ):
+        connection.data_received(between + b'{"method":"Page.seen","params":{"n":%d}}\0' % n)
+    piece = b"x" * (8 * MB)
+    for _ in range(MAX_MESSAGE // len(piece) + 2):
+        connection.data_received(piece)
+    connection.data_received(b'"}\0{"method":"Page.seen",')
+    connection.data_received(b'"params":{"n":4}}\0')
+    assert heard == [0, 1, 2, 3, 4]
+    assert not connection.closed.is_set()
+
+
+@pytest.mark.slow
 async def test_a_page_that_sends_a_hundred_megabytes_hurts_nobody(worker: Worker, site: Site):
     driver = await opened(worker, site.url("/counter"))
     channel = held(driver).context.active.channel

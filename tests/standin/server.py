@@ -56,6 +56,7 @@ class StandIn:
     latency: float = 0.0
     slow_seconds: float = 30.0
     retry_after: str = "0.05"
+    refuse: int = 0  # a status for everyone
     key: str | None = None
     echo_key: bool = False
     script: list[web.Response | str] = field(default_factory=list)  # served first, one a request
@@ -116,6 +117,8 @@ class StandIn:
         self.tries[name] += 1
         self.arrivals.append((time.monotonic(), 0))
         at = len(self.arrivals) - 1
+        if self.refuse:
+            return web.json_response({"error": {"message": "unknown parameter"}}, status=self.refuse)
         if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
             told = request.headers.get("Authorization", "none")
             return web.json_response({"error": {"message": f"Incorrect API key provided: {told}"}}, status=401)

@@ -257,6 +257,10 @@ async def test_an_idempotency_key_leads_to_the_worker_that_has_its_session():
     member = house.registry.keyed("k")
     assert member is not None
     assert member.status.id == "w-000000000002"
+    house.registry.suspect(member)
+    assert house.registry.keyed("k") is None, "one that does not answer must not keep the key from the others"
+    house.beat(2, keys=("k",))
+    assert house.registry.keyed("k") is member
     house.beat(2)
     assert house.registry.keyed("k") is None
     promised = await house.registry.reserve(0)

@@ -112,15 +112,16 @@ def _groups(folder: Path) -> Iterator[int]:
     for path in folder.glob(f"*/{GROUP}"):
         with contextlib.suppress(OSError, msgspec.DecodeError):
             group = msgspec.json.decode(path.read_bytes(), type=_Group)
-            if any(_belongs(process, group, path.parent) for process in psutil.process_iter()):
+            if any(_belongs(pid, group, path.parent) for pid in psutil.pids()):
                 yield group.id
 
 
-def _belongs(process: psutil.Process, group: _Group, folder: Path) -> bool:
+def _belongs(pid: int, group: _Group, folder: Path) -> bool:
     try:
-        if os.getpgid(process.pid) != group.id:
+        if os.getpgid(pid) != group.id:
             return False
-        if process.pid == group.id:
+        process = psutil.Process(pid)  # not from process_iter, whose objects are shared between threads
+        if pid == group.id:
             return any(str(folder) in argument for argument in process.cmdline())
         # If the leader is dead, its number is not given away while others are in its group.
         return not psutil.pid_exists(group.id) and process.exe() == group.executable

@@ -218,6 +218,7 @@ class Page:
         self._document_request = ""
         self._status_of: tuple[str, int] | None = None
         self._failure_of: tuple[str, str] | None = None
+        self.last_request_ended = 0.0  # of those a person would wait for
         self._requests: dict[str, float] = {}
         self._changed: asyncio.Future[None] | None = None
         self._frame_ids = {target_id}
@@ -378,8 +379,10 @@ class Page:
         self._done_with(event.requestId)
 
     def _done_with(self, request_id: str) -> None:
-        if self._requests.pop(request_id, None) is not None and not self._requests:
-            self.wake()
+        if self._requests.pop(request_id, None) is not None:
+            self.last_request_ended = time.monotonic()
+            if not self._requests:
+                self.wake()
 
     # commands
 

@@ -57,6 +57,9 @@ def _known_zone(name: str) -> str:
     return name  # this machine has no list of them
 
 
+TimeZone = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+/-]{1,64}$"), AfterValidator(_known_zone)]
+
+
 class Viewport(Wire):
     width: Annotated[int, Field(ge=64, le=4096)] = 1280
     height: Annotated[int, Field(ge=64, le=4096)] = 768
@@ -98,7 +101,7 @@ class NewSession(Wire):
     url: Url | None = Field(None, description="Where to start; a blank page otherwise.")
     viewport: Viewport = Viewport()
     locale: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$")] | None = None
-    time_zone: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+/-]{1,64}$"), AfterValidator(_known_zone)] | None = None
+    time_zone: TimeZone | None = None
     user_agent: HeaderValue | None = None
     headers: dict[HeaderName, HeaderValue] = Field({}, max_length=64, description="Sent with every request of every page.")
     proxy: SecretStr | None = Field(None, description="http://user:password@host:port or socks5://…, for this session only.")

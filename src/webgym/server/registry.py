@@ -86,8 +86,8 @@ class Registry:
         return self._members.get(worker_id)
 
     def keyed(self, key: str) -> Member | None:
-        """Who has a session that was made with this idempotency key."""
-        return next((member for member in self._members.values() if key in member.keys), None)
+        """Who has a session that was made with this idempotency key, and can be asked for it."""
+        return next((member for member in self._members.values() if key in member.keys and self.healthy(member)), None)
 
     @property
     def warming(self) -> bool:

@@ -222,6 +222,8 @@ class Sessions:
                     self.begin_end(leased, BrowserGone("the browser under this session is gone"))
                 elif self.leases.expired(leased):
                     self.begin_end(leased, StaleLease("the lease ran out"))
+                else:
+                    leased.context.surprises.refuse_strays()
 
     async def drain(self, within: float) -> None:
         """Take no new sessions; give those there are time to end, then end them."""

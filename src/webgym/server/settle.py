@@ -68,7 +68,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False) -> R
     quiet_ends = time.monotonic() + limits.quiet
     network_ends = time.monotonic() + limits.network
     while True:
-        rested = await _rest(page, still, max(quiet_ends - time.monotonic(), 0.02), limits.grace)
+        rested = await _rest(page, still, max(quiet_ends - time.monotonic(), 2 * limits.still), limits.grace)
         if page.navigating:
             # The quiet was the pause before a navigation (a script's redirect, a form): start over, once per page.
             await _commit(page, limits, capped)
@@ -78,14 +78,15 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False) -> R
         if rested.capped:
             capped.append("quiet")
             break
-        waiting = page.requests_in_flight(younger_than=limits.network)
-        if not waiting:
-            break
         left = network_ends - time.monotonic()
-        if left <= 0 or not await page.until(lambda: not page.requests_in_flight(younger_than=limits.network), left):
-            capped.append("network")
+        if page.requests_in_flight(younger_than=limits.network):
+            if left <= 0 or not await page.until(lambda: not page.requests_in_flight(younger_than=limits.network), left):
+                capped.append("network")
+                break
+        elif left <= 0 or time.monotonic() - page.last_request_ended >= limits.still:
             break
-        still = limits.still
+        # Something has just come: the page gets the rest of a quiet time to show it.
+        still = max(limits.still - (time.monotonic() - page.last_request_ended), 0.02)
     return Rest(time.monotonic() - started, capped, rested.page)
 
 

@@ -4,6 +4,7 @@ for the next observation, and counted against a cap.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ MAX_DOWNLOADS = 20
 MAX_NOTES = 20
 MAX_MESSAGE = 500
 MAX_NAME = 120  # bytes
+UNFINISHED = ".crdownload"  # how Chromium calls a file while it writes it; the stem is the download's guid
 
 DialogKind = Literal["alert", "confirm", "prompt", "beforeunload"]
 
@@ -69,6 +71,7 @@ class Surprises:
     choosers: list[int] = field(default_factory=list)
     _transfers: dict[str, _Transfer] = field(default_factory=dict)
     _stored: int = 0
+    _strays: set[str] = field(default_factory=set)
 
     def watch(self, channel: Channel, wake: Callable[[], None]) -> None:
         """Answer what happens on a channel; `wake` is called when there is news that somebody may wait for."""
@@ -125,6 +128,18 @@ class Surprises:
             transfer.state = "refused"
             self.cancel(event.guid)
         return transfer.state != "running"
+
+    def refuse_strays(self) -> None:
+        """Stop what is written to the folder though no event told of it: Chromium tells none if the tab was closed first.
+
+        Called once in a while; a file has to be met twice, because its event may still be on the way.
+        """
+        with contextlib.suppress(OSError):
+            found = {file.stem for file in self.folder.iterdir() if file.suffix == UNFINISHED}
+            strays = {guid for guid in found if guid not in self._transfers or self._transfers[guid].state != "running"}
+            for guid in strays & self._strays:
+                self.cancel(guid)
+            self._strays = strays
 
     def _held(self) -> int:
         """Bytes on disk: the files that are kept and what the others have so far."""

@@ -186,36 +186,42 @@ def run_build(arguments: list[str]) -> int:
             _say(*priced.lines(priced=model.settings.price is not None))
             return 0
         try:
-            return asyncio.run(_build(settings, seeds))
+            stage = settings.work / "tasks.jsonl"
+            return _conclude(settings, asyncio.run(_ask_all(settings, seeds, stage)), stage)
         except (KeyboardInterrupt, asyncio.CancelledError):
             _say("stopped      nothing that was paid for is lost; run the same command to go on")
             return STOPPED
 
 
-async def _build(settings: BuildSettings, seeds: Prepared) -> int:
+async def _ask_all(settings: BuildSettings, seeds: Prepared, stage: Path) -> Rubrics:
+    """Every question of the build; tasks go to the stage file, which appears whole."""
     main = asyncio.current_task()
     assert main is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, main.cancel)
     meter = Meter(settings.model.price, settings.model.budget, settings.work / "spent.jsonl")
-    stage = settings.work / "tasks.jsonl"
     with Staged(stage) as tasks, Staged(settings.work / "quarantine.jsonl") as quarantine:
         async with Endpoint(settings.model, meter=meter) as model:
             rubrics = Rubrics(settings, model, tasks, quarantine)
             await _write_rubrics(rubrics, seeds)
-    totals = meter.totals
+    return rubrics
+
+
+def _conclude(settings: BuildSettings, rubrics: Rubrics, stage: Path) -> int:
+    totals = rubrics.model.meter.totals
     _say(
         f"rubrics      {rubrics.written:,} written, {rubrics.unanswered:,} unanswered",
         f"quarantined  {', '.join(f'{count:,} {fault}' for fault, count in sorted(rubrics.faults.items())) or 'none'}",
         f"calls        {totals.calls:,} made, {totals.failures:,} failed, {totals.reused:,} replies reused",
         f"cost         ${totals.spent:,.4f} so far, ${totals.dollars:,.4f} of it now",
     )
-    if rubrics.unanswered or rubrics.fatal:
+    try:
+        if rubrics.unanswered or rubrics.fatal:
+            error = rubrics.fatal or rubrics.spent
+            _say(f"not done     {error or 'the endpoint failed for some'}; run the same command to go on")
+            return INCOMPLETE
+        counts = finish(stage, settings.out, rubrics.entries, settings.split)
+    finally:
         stage.unlink()
-        error = rubrics.fatal or rubrics.spent
-        _say(f"not done     {error or 'the endpoint failed for some'}; run the same command to go on")
-        return INCOMPLETE
-    counts = finish(stage, settings.out, rubrics.entries, settings.split)
-    stage.unlink()
     _say(f"written      {settings.out}: {counts['train']:,} train, {counts['test']:,} test; {counts['dropped']:,} dropped")
     return 0
 

@@ -122,15 +122,16 @@ def child_question(task: Task, places: Places) -> Question[WrittenChild]:
 async def decompose(task: Task, settings: DecomposeSettings, model: Endpoint) -> list[Task | Quarantined]:
     """The children in their order, each with an instruction by the model or the reason it has none.
 
-    The first failure of the endpoint cancels the rest and leaves as it is, not in a group.
+    If the endpoint fails for one, the others are still waited for, because what is under way is paid for and worth storing;
+    then the failure leaves as it is, not in a group.
     """
-    under_way = [asyncio.ensure_future(_rewrite(task, places, model)) for places in children(task, settings)]
-    try:
-        return list(await asyncio.gather(*under_way))
-    finally:
-        for call in under_way:
-            call.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+    calls = [_rewrite(task, places, model) for places in children(task, settings)]
+    found: list[Task | Quarantined] = []
+    for result in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        found.append(result)
+    return found
 
 
 async def _rewrite(task: Task, places: Places, model: Endpoint) -> Task | Quarantined:

@@ -187,13 +187,15 @@ async def test_slow_half_open_and_absent_endpoints_end_at_their_deadline() -> No
 
 async def test_retry_after_holds_everyone_and_a_long_one_ends_the_tries(server: StandIn) -> None:
     async with at(server, tries=3, max_retry_after=1.0) as model:
-        server.script = [web.Response(status=429, headers={"Retry-After": "0.4"}), GOOD, GOOD]
+        server.script = [web.Response(status=429, headers={"Retry-After": "0.8"}), GOOD, GOOD]
         first = asyncio.create_task(model.ask(QUESTION, Count, version="t.1"))
-        await asyncio.sleep(0.15)
+        while not server.statuses[429]:  # noqa: ASYNC110 - the server counts, it does not call
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)
         await model.ask([Message("user", "Another?")], Count, version="t.1")
         await first
         times = [when for when, _ in server.arrivals]
-        assert times[1] - times[0] >= 0.39
+        assert times[1] - times[0] >= 0.79
         for asked in ("3600", "Wed, 21 Oct 2099 07:28:00 GMT"):
             server.script = [web.Response(status=503, headers={"Retry-After": asked}), GOOD]
             with pytest.raises(EndpointDown) as caught:

@@ -257,7 +257,9 @@ async def test_an_endpoint_that_is_down_or_refuses_everyone_writes_no_file(tmp_p
         server.faults = Faults()
         server.key = "another"
         assert "status 401" in await run(path, code=1)
-        server.key = None
+        server.key, server.refuse = None, 400
+        assert "requests were all refused (status 400)" in await run(path, code=1)
+        server.refuse = 0
         assert not (tmp_path / "a.parquet").exists()
         await run(path)
         assert accounted(tmp_path)[0] == 60

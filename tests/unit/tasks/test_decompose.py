@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from tests.standin.server import StandIn
 from webgym.endpoint import Endpoint, EndpointSettings
-from webgym.errors import EndpointDown
+from webgym.endpoint.settings import Price, Sampling
+from webgym.errors import BudgetSpent, EndpointDown
 from webgym.tasks.decompose import DecomposeSettings, Reading, child_id, children, decompose, is_eligible, subsets
 from webgym.tasks.rubric import Quarantined
 from webgym.types import FactGroup, Provenance, Task
@@ -38,6 +40,10 @@ def a_task(*sizes: int, **changes: object) -> Task:
         provenance=Provenance(rubric_version="rubric.1", licence="MIT"),
     )
     return task.model_copy(update=changes)
+
+
+def stored_in(folder: Path) -> int:
+    return len(list(folder.rglob("*.json")))
 
 
 @pytest.fixture
@@ -114,6 +120,17 @@ async def test_a_child_that_asks_for_everything_is_refused(server: StandIn) -> N
         (found,) = await decompose(parent, DecomposeSettings(), model)
     assert isinstance(found, Quarantined)
     assert (found.id, found.stage, found.fault) == ("t/1~1", "child", "content")
+
+
+async def test_what_is_under_way_when_the_budget_ends_is_still_stored(server: StandIn, tmp_path: Path) -> None:
+    server.latency = 0.05
+    prices = {"m": Price(input=0, output=1_000_000)}
+    sampling = Sampling(max_tokens=1000)
+    settings = EndpointSettings(url=server.url, model="m", prices=prices, budget=3500, cache=tmp_path, sampling=sampling)
+    async with Endpoint(settings) as model:
+        with pytest.raises(BudgetSpent):
+            await decompose(a_task(4, 3, 2), DecomposeSettings(), model)
+        assert len(server.arrivals) == model.meter.totals.calls == stored_in(tmp_path) == 3
 
 
 async def test_a_failing_endpoint_is_no_childs_fault() -> None:
