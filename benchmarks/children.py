@@ -1,4 +1,7 @@
-"""Programs that a measurement runs beside itself: the website, and the rollout server."""
+"""Programs that a measurement runs beside itself: the website, and the rollout server.
+
+Invariant: when a block ends, its program has ended too. What it wrote to stderr is shown only if it did not start.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import re
 import secrets
 import signal
 import sys
+import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -52,26 +56,37 @@ async def server(site: str, sessions: int, *, low_memory: bool = False) -> Async
 @asynccontextmanager
 async def _child(command: Sequence[str], environment: dict[str, str]) -> AsyncIterator[Child]:
     """Run a program that prints its address; stop it as Ctrl-C would, and kill its group if it will not."""
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=DEVNULL, stdout=PIPE, env={**os.environ, **environment}, cwd=REPOSITORY, start_new_session=True
-    )
-    try:
-        url = await _address(process, command[0])
-        assert process.stdout is not None
-        drain = asyncio.create_task(process.stdout.read())
-        yield Child(process.pid, url)
-        drain.cancel()
-    finally:
-        await _stop(process)
+    with tempfile.TemporaryFile() as log:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=log,
+            env={**os.environ, **environment},
+            cwd=REPOSITORY,
+            start_new_session=True,
+        )
+        try:
+            url = await _address(process)
+            if url is None:
+                log.seek(0)
+                raise RuntimeError(f"{' '.join(command)} printed no address, but this:\n{log.read().decode()}")
+            assert process.stdout is not None
+            drain = asyncio.create_task(process.stdout.read())
+            yield Child(process.pid, url)
+            drain.cancel()
+        finally:
+            await _stop(process)
 
 
-async def _address(process: Process, name: str) -> str:
+async def _address(process: Process) -> str | None:
     assert process.stdout is not None
-    async with asyncio.timeout(START_SECONDS):
-        async for line in process.stdout:
-            if found := re.search(r"http://[A-Za-z0-9.-]+:\d+", line.decode()):
-                return found.group()
-    raise RuntimeError(f"{name} ended without printing its address")
+    with suppress(TimeoutError):
+        async with asyncio.timeout(START_SECONDS):
+            async for line in process.stdout:
+                if found := re.search(r"http://[A-Za-z0-9.-]+:\d+", line.decode()):
+                    return found.group()
+    return None
 
 
 async def _stop(process: Process) -> None:

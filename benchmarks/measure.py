@@ -21,14 +21,20 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Cpu:
-    """Seconds of processor time: of Chromium, of what stands between, of this process."""
+    """Seconds of processor time: of Chromium, of what stands between, of this process, of all others on the machine."""
 
     chromium: float
     between: float
     here: float
+    others: float
 
     def __sub__(self, before: Cpu) -> Cpu:
-        return Cpu(self.chromium - before.chromium, self.between - before.between, self.here - before.here)
+        return Cpu(
+            self.chromium - before.chromium,
+            self.between - before.between,
+            self.here - before.here,
+            self.others - before.others,
+        )
 
 
 @dataclass(frozen=True)
@@ -40,17 +46,14 @@ class Meter:
 
     def cpu(self) -> Cpu:
         browsers, between = self._processes()
-        return Cpu(
-            chromium=sum(_cpu_seconds(pid, reaped=True) for pid in browsers),
-            between=sum(_cpu_seconds(pid, reaped=False) for pid in between),
-            here=time.process_time(),
-        )
+        chromium = sum(_cpu_seconds(pid, reaped=True) for pid in browsers)
+        driver = sum(_cpu_seconds(pid, reaped=False) for pid in between)
+        site = sum(_cpu_seconds(pid, reaped=False) for pid in _tree([self.apart]))
+        here = time.process_time()
+        return Cpu(chromium, driver, here, _machine_seconds() - chromium - driver - site - here)
 
     def chromium_bytes(self) -> int:
         return sum(map(_pss_bytes, self._processes()[0]))
-
-    def chromium_count(self) -> int:
-        return len(self._processes()[0])
 
     def _processes(self) -> tuple[list[int], list[int]]:
         below = _tree([os.getpid()]) - _tree([self.apart]) - {os.getpid()}
@@ -84,6 +87,12 @@ def _executable(pid: int) -> Path | None:
 def _cpu_seconds(pid: int, *, reaped: bool) -> float:
     fields = _stat(pid)
     return sum(map(int, fields[11 : 15 if reaped else 13])) / TICKS if fields else 0.0
+
+
+def _machine_seconds() -> float:
+    """Processor time of the whole machine, but for idling and waiting for disks."""
+    user, nice, system, _idle, _wait, *interrupts = map(int, (PROC / "stat").read_text().splitlines()[0].split()[1:9])
+    return (user + nice + system + sum(interrupts)) / TICKS
 
 
 def _pss_bytes(pid: int) -> int:

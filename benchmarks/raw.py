@@ -76,7 +76,7 @@ class RawSession:
                 await self.burst([_mouse("mouseWheel", WIDTH / 2, HEIGHT / 2, deltaX=action.dx, deltaY=action.dy)])
             case _:
                 raise ValueError(f"no episode has a {action.kind}")
-        return await self._look()
+        return await self.look()
 
     async def burst(self, commands: Iterable[Command]) -> None:
         """Send all, then wait for all, as the server does."""
@@ -88,7 +88,7 @@ class RawSession:
         async with asyncio.timeout(SECONDS):
             await self._loaded.wait()
 
-    async def _look(self) -> Seen:
+    async def look(self) -> Seen:
         params = {"format": "jpeg", "quality": QUALITY, "optimizeForSpeed": True}
         shot = await self.channel.call("Page.captureScreenshot", params, _Shot, within=SECONDS)
         where = {"expression": WHERE, "returnByValue": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -41,6 +42,11 @@ class Run:
     def python_share(self) -> float:
         """Of the processes between client and Chromium in the processor time of both."""
         return self.cpu.between / (self.cpu.between + self.cpu.chromium)
+
+    @property
+    def disturbance(self) -> float:
+        """Share of the machine that programs with no part in this were using."""
+        return self.cpu.others / self.seconds / (os.cpu_count() or 1)
 
     def ms_per_step(self, seconds: float) -> float:
         return seconds * 1000 / len(self.latencies)

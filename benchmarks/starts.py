@@ -1,13 +1,15 @@
-"""How long a new session takes to its first screenshot of a simple page: leased from the server, or in a fresh browser.
+"""How long a new session takes to its first screenshot: leased from the server, or in a fresh browser.
 
 The fresh browser is launched over raw CDP, which is the fastest way there is; Playwright takes longer. The server's sessions
-are opened one after another until it is full, with no pause in which it could make warm contexts again. Both times end with
-the form page loaded and a JPEG in hand; the server's also includes its settling.
+are opened one after another until it is full, with no pause in which it could make warm contexts again. A start ends with a
+JPEG in hand, of a blank page or of the form page once it has loaded; the server's includes its settling.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from statistics import median
 
 from benchmarks import raw, served
 from benchmarks.children import server
@@ -17,23 +19,40 @@ from webgym.rollout.client import Client
 from webgym.server.chromium import Chromium
 
 
-async def leased(site: str, sessions: int) -> list[float]:
-    taken = []
+@dataclass(frozen=True)
+class Start:
+    """Median seconds to the first screenshot."""
+
+    blank: float
+    page: float
+
+
+async def leased(site: str, sessions: int) -> Start:
     async with server(site, sessions) as child, Client(child.url, key=child.key) as client:
-        for _ in range(sessions):
-            started = time.perf_counter()
-            session = await served.open_session(client, form(site))
-            taken.append(time.perf_counter() - started)
-            assert session.observation.screenshot is not None
-    return taken
+        return Start(await _lease(client, sessions, None), await _lease(client, sessions, form(site)))
 
 
-async def fresh(chromium: Chromium, site: str, times: int) -> list[float]:
-    taken = []
-    for _ in range(times):
+async def fresh(chromium: Chromium, site: str, times: int) -> Start:
+    blank = [await _launch(chromium, None) for _ in range(times)]
+    page = [await _launch(chromium, form(site)) for _ in range(times)]
+    return Start(median(blank), median(page))
+
+
+async def _lease(client: Client, sessions: int, url: str | None) -> float:
+    taken, opened = [], []
+    for _ in range(sessions):
         started = time.perf_counter()
-        async with raw.fresh_browser(chromium) as browser:
-            session = await raw.open_session(browser)
-            await session.step(t.Navigate(url=form(site)))
-            taken.append(time.perf_counter() - started)
-    return taken
+        opened.append(await served.open_session(client, url))
+        taken.append(time.perf_counter() - started)
+    for session in opened:
+        assert session.observation.screenshot is not None
+        await session.release()
+    return median(taken)
+
+
+async def _launch(chromium: Chromium, url: str | None) -> float:
+    started = time.perf_counter()
+    async with raw.fresh_browser(chromium) as browser:
+        session = await raw.open_session(browser)
+        await (session.look() if url is None else session.step(t.Navigate(url=url)))
+        return time.perf_counter() - started

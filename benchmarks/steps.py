@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,17 +22,18 @@ import uvloop
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks import raw, served, starts, via_playwright
+from benchmarks import raw, report, served, starts, via_playwright
 from benchmarks.children import website
 from benchmarks.episodes import STEPS, Contestant
 from benchmarks.measure import Meter
-from benchmarks.report import JPEG, JUDGED_AT, LOW_MEMORY, PNG, RAW, SERVED, Results, holds, table, verdicts
+from benchmarks.report import JPEG, JUDGED_AT, LOW_MEMORY, PNG, RAW, SERVED, Results
 from benchmarks.runs import run
 from webgym.server import chromium
 
 MEASURED_STEPS = 288
 LEAST_EPISODES, MOST_EPISODES = 1, 6
 FRESH_BROWSERS = 5
+QUIET = 0.1  # of the machine: what other programs may use before the figures say more about them
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ async def measure(plan: Plan, progress: Progress) -> Results:
         tick: Callable[[], None] = partial(progress.advance, task)
         for repetition in range(plan.repetitions):
             progress.update(task, description=f"{repetition + 1}/{plan.repetitions} session start")
-            results.fresh.append(statistics.median(await starts.fresh(found, site.url, FRESH_BROWSERS)))
-            results.leased.append(statistics.median(await starts.leased(site.url, JUDGED_AT)))
+            results.fresh.append(await starts.fresh(found, site.url, FRESH_BROWSERS))
+            results.leased.append(await starts.leased(site.url, JUDGED_AT))
             for sessions, name in plan.turns(repetition):
                 progress.update(task, description=f"{repetition + 1}/{plan.repetitions} {name}, {sessions} sessions")
                 results.add(name, await run(contestants[name], sessions, plan.episodes(sessions), site.url, meter, tick))
@@ -101,14 +101,12 @@ def main() -> int:
         results = uvloop.run(measure(plan, progress))
     summary = results.summary()
     console = Console(width=None if sys.stdout.isatty() else 160)
-    console.print(table(results))
-    leased, fresh = (statistics.median(times) * 1000 for times in (results.leased, results.fresh))
-    console.print(
-        f"A new session's first screenshot: {leased:.0f} ms leased from the server, {fresh:.0f} ms in a fresh browser"
-    )
-    console.print(verdicts(summary))
+    for shown in (report.table(results), report.starts(results), report.verdicts(summary)):
+        console.print(shown)
+    if (disturbance := results.disturbance()) > QUIET:
+        console.print(f"Other programs used up to {disturbance:.0%} of the machine meanwhile: do not trust these figures.")
     print(json.dumps(summary), flush=True)
-    return int(options.strict and not all(holds(key, value) for key, value in summary.items()))
+    return int(options.strict and not all(report.holds(key, value) for key, value in summary.items()))
 
 
 def _options() -> argparse.Namespace:

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import json
 import time
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -142,7 +143,7 @@ class StandIn:
                     {"error": {"message": "slow down"}}, status=429, headers={"Retry-After": self.retry_after}
                 )
             case "broken":
-                return web.Response(status=(500, 502, 503)[raw[-2] % 3], text="<html>Bad gateway</html>")
+                return web.Response(status=(500, 502, 503)[zlib.crc32(raw) % 3], text="<html>Bad gateway</html>")
             case "slow":
                 await asyncio.sleep(self.slow_seconds)
                 return web.Response(status=504)

@@ -83,7 +83,7 @@ SCRIPT = (
     ),
     Move("open the first one", _click_pixel("link", "€ 189")),
     Move("put it in the cart", lambda seen: t.Click(element=marked(seen, "button", "Add to cart"))),
-    Move("look at the cart", _click_pixel("link", "Cart")),
+    Move("look at the cart", _click_pixel("link", "Cart (1)")),
     Move("answer", lambda seen: t.Answer(text=f"The cart costs {seen.title.removeprefix('Cart: ')}.")),
 )
 

@@ -13,7 +13,8 @@ import msgspec
 
 from webgym import types as t
 from webgym.errors import BrowserError
-from webgym.server.page import Frame, Page, ScriptFailed
+from webgym.server.frame import Frame, ScriptFailed
+from webgym.server.page import Page
 
 SCRIPT_SECONDS = 4.0
 MAX_MARKS = 400

@@ -19,8 +19,9 @@ from webgym.errors import BrowserError, BrowserGone, PageUnresponsive
 from webgym.server.actions import ABORTED
 from webgym.server.cdp import ConnectionClosed
 from webgym.server.egress import Egress
+from webgym.server.frame import ScriptFailed
 from webgym.server.marks import mark
-from webgym.server.page import Page, ScriptFailed
+from webgym.server.page import Page
 from webgym.server.settle import Particulars, Rest, SettleLimits, settle
 from webgym.server.tabs import Context
 

@@ -18,8 +18,9 @@ import msgspec
 
 from webgym.errors import BrowserError, BrowserGone
 from webgym.server.cdp import Channel, Connection, ProtocolError
+from webgym.server.frame import Frame
 from webgym.server.marks import Marking
-from webgym.server.page import Frame, Page
+from webgym.server.page import Page
 from webgym.server.surprises import Surprises
 
 MAX_TABS = 10

@@ -1,8 +1,8 @@
 """`webgym tasks build`: sources → seeds → rubrics → children → split → one task file.
 
 Invariant: the file is a function of the sources, the settings and the model's replies. Replies are stored the moment they
-arrive, so a build may be killed at any point and run again: it repeats the cheap work, pays only for what is missing, and
-ends with the same bytes. Results are taken in the order of the seeds, whoever is quicker. A seed ends in exactly one way:
+arrive, so a build may be killed at any point and run again: it repeats the cheap work, pays only for what is missing (and
+again for the calls the kill interrupted), and ends with the same bytes. Results are taken in the order of the seeds, whoever is quicker. A seed ends in exactly one way:
 
     task          its rubric passed every check; children follow it
     quarantined   the model's reply, and its one repair, were no good: `quarantine.jsonl` in the work folder says why
@@ -158,10 +158,8 @@ class Rubrics:
         """A request refused by its form is one seed's trouble, unless every request is refused so."""
         refused = {fault: count for fault, count in self.faults.items() if fault.startswith("status ")}
         if not self.written and sum(refused.values()) >= HOPELESS:
-            self.fatal = EndpointRefused(
-                f"the first {HOPELESS} requests were all refused ({', '.join(refused)}): see {self.quarantine.name}",
-                status=400,
-            )
+            said = f"the first {HOPELESS} requests were all refused ({', '.join(refused)})"
+            self.fatal = EndpointRefused(f"{said}: see quarantine.jsonl in {self.settings.work}", status=400)
         return self.fatal is None
 
 
@@ -189,7 +187,7 @@ def run_build(arguments: list[str]) -> int:
             stage = settings.work / "tasks.jsonl"
             return _conclude(settings, asyncio.run(_ask_all(settings, seeds, stage)), stage)
         except (KeyboardInterrupt, asyncio.CancelledError):
-            _say("stopped      nothing that was paid for is lost; run the same command to go on")
+            _say("stopped      the replies that had come are stored; run the same command to go on")
             return STOPPED
 
 

@@ -30,6 +30,7 @@ REAL = Path(__file__).parents[3].parent / "shared" / "data" / "tasks"
 SECRET = "sk-canary-fedcba9876543210"
 RUN = "import sys; from webgym.tasks.build import run_build; sys.exit(run_build(sys.argv[1:]))"
 CONCURRENCY = 24
+TRIES = 6  # the default: what one run may spend on one question
 
 THINGS = [
     "a tent",
@@ -154,7 +155,7 @@ async def test_a_misbehaving_model_loses_and_doubles_nothing_and_kills_change_no
         assert seeds == originals + held == 200
         assert held > 0
         assert paid_twice(server) == 0
-        assert max(server.tries.values()) <= 4
+        assert max(server.tries.values()) <= TRIES
         assert server.most_in_flight <= CONCURRENCY
         assert any(task.parent_id for task in tasks_in(tmp_path / "a.parquet"))
     async with StandIn(faults=MISBEHAVING, slow_seconds=3, latency=0.002, retry_after="0.02") as server:
@@ -187,7 +188,7 @@ async def test_two_thousand_real_tasks_survive_a_kill_byte_for_byte(tmp_path: Pa
             for _ in range(kills):
                 assert await stop_after(path, server, random.randint(200, 1500), signal.SIGKILL) == -9
             said = await run(path)
-            assert max(server.tries.values()) <= 4
+            assert max(server.tries.values()) <= TRIES * (1 + kills)
             assert paid_twice(server) <= 64 * kills
             assert server.most_in_flight <= 64
         seeds, originals, held = accounted(tmp_path, name)

@@ -1,0 +1,72 @@
+// From a mark to a pixel, from a pixel to a list; and the storage of this origin.
+
+const offset = (element) => {
+  let dx = 0, dy = 0;
+  for (let view = element.ownerDocument.defaultView; view && view !== globalThis && view.frameElement; view = view.parent) {
+    const border = view.frameElement.getBoundingClientRect();
+    dx += border.left + view.frameElement.clientLeft;
+    dy += border.top + view.frameElement.clientTop;
+  }
+  return { dx, dy };
+};
+
+const aim = (index) => {
+  const element = marked[index];
+  if (!element || !element.isConnected) return null;
+  const view = element.ownerDocument.defaultView || globalThis;
+  const inside = { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight };
+  let box = visibleBox(element, inside);
+  if (!box) {
+    element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+    box = visibleBox(element, inside) || element.getBoundingClientRect();
+  }
+  const { dx, dy } = offset(element);
+  return { x: box.x + box.width / 2 + dx, y: box.y + box.height / 2 + dy };
+};
+
+const deepest = (x, y) => {
+  let root = document, element = null;
+  for (let n = 0; n < 50; n++) {
+    const hit = root.elementFromPoint(x, y);
+    if (!hit || hit === element) break;
+    element = hit;
+    if (hit.shadowRoot) { root = hit.shadowRoot; continue; }
+    if (hit.tagName !== 'IFRAME') break;
+    let inner = null;
+    try { inner = hit.contentDocument; } catch { /* another site's */ }
+    if (!inner) break;
+    const border = hit.getBoundingClientRect();
+    x -= border.left + hit.clientLeft;
+    y -= border.top + hit.clientTop;
+    root = inner;
+  }
+  return element;
+};
+
+const select = ({ index, x, y, options }) => {
+  let list = index === null ? deepest(x, y) : marked[index];
+  list = list && list.closest('select') || list?.closest('label')?.control;
+  if (!list || list.tagName !== 'SELECT') return 'there is no <select> at that place';
+  if (list.matches(':disabled')) return 'this list is disabled';
+  const wanted = [];
+  for (const option of options) {
+    const found = [...list.options].find((o) => clip(o.label, 2000) === clip(option, 2000)) ||
+      [...list.options].find((o) => o.value === option);
+    if (!found) {
+      const choices = [...list.options].slice(0, 30).map((o) => clip(o.label, 60)).join(' | ');
+      return `there is no option "${clip(option, 100)}"; the options are: ${choices}`;
+    }
+    if (found.disabled) return `the option "${clip(option, 100)}" is disabled`;
+    wanted.push(found);
+  }
+  if (!list.multiple && wanted.length > 1) return 'this list takes one option only';
+  list.focus();
+  if (list.multiple) for (const o of list.options) o.selected = wanted.includes(o);
+  else if (wanted.length) list.selectedIndex = wanted[0].index;
+  const view = list.ownerDocument.defaultView;
+  list.dispatchEvent(new view.Event('input', { bubbles: true, composed: true }));
+  list.dispatchEvent(new view.Event('change', { bubbles: true }));
+  return null;
+};
+
+const storage = () => ({ origin: location.origin, items: Object.entries(localStorage).map(([name, value]) => ({ name, value })) });

@@ -1,0 +1,95 @@
+// Telling when the page has come to rest, and what it says of itself then.
+
+const inView = (box) =>
+  box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
+
+// A transition or a finite animation a person would watch to its end, if that end is near.
+const moving = (left) => {
+  for (const animation of document.getAnimations().slice(0, 200)) {
+    if (animation.playState !== 'running' || !animation.effect) continue;
+    const timing = animation.effect.getComputedTiming();
+    if (timing.endTime === Infinity || animation.timeline !== document.timeline) continue;
+    const rest = (timing.endTime - (animation.currentTime ?? 0)) / Math.abs(animation.playbackRate || 1);
+    if (rest > left) continue;
+    const target = animation.effect.target;
+    if (target && inView(target.getBoundingClientRect())) return Math.max(rest, 1);
+  }
+  return 0;
+};
+
+const imagesToCome = () => {
+  const images = document.images;
+  for (let n = 0; n < Math.min(images.length, 500); n++) {
+    if (!images[n].complete && inView(images[n].getBoundingClientRect())) return true;
+  }
+  return document.fonts.status === 'loading';
+};
+
+// Resolves when nothing has changed for `quiet` ms, or after `cap` ms. Timers, not frames: a frame costs CPU. But one frame
+// there must have been: what a page does on coming into view, or on its first frame, begins no sooner, and on a busy
+// machine that may be later than the quiet time.
+const rest = ({ quiet, cap }) => new Promise((resolve) => {
+  const started = performance.now();
+  let last = started;
+  const observer = new MutationObserver(() => { last = performance.now(); });
+  const watch = (root) => {
+    observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+    const elements = root.querySelectorAll('*');
+    for (let n = 0; n < Math.min(elements.length, 3000); n++) if (elements[n].shadowRoot) watch(elements[n].shadowRoot);
+  };
+  watch(document);
+  let framed = false;
+  requestAnimationFrame(() => setTimeout(() => {
+    framed = true;
+    last = Math.max(last, performance.now() - quiet + 20);
+  }));
+  const finish = (capped) => {
+    observer.disconnect();
+    // A page that holds the pointer would get every later click, wherever it was aimed.
+    if (document.pointerLockElement) document.exitPointerLock();
+    resolve({ capped });
+  };
+  const check = () => {
+    const now = performance.now();
+    const left = cap - (now - started);
+    if (left <= 0) return finish(true);
+    const wait = quiet - (now - last);
+    if (wait > 0.5) return setTimeout(check, Math.min(wait, left));
+    if (!framed && now - started < 1000) return setTimeout(check, Math.min(10, left));
+    const motion = moving(left);
+    if (motion) { last = now; return setTimeout(check, Math.min(motion, left)); }
+    if (imagesToCome()) return setTimeout(check, Math.min(50, left));
+    return finish(false);
+  };
+  setTimeout(check, Math.min(quiet, cap));
+});
+
+// A caret blinks, so two pictures of the same page would differ: it is held lit while the picture is taken, by an animation
+// of the field's style, which leaves no trace in the DOM. A Chromium that cannot hold it hides it.
+let held = null;
+const STEADY = CSS.supports('caret-animation', 'manual')
+  ? { caretAnimation: ['manual', 'manual'] } : { caretColor: ['transparent', 'transparent'] };
+
+const hold = () => {
+  free();
+  let field = document.activeElement;
+  for (let n = 0; field && n < 20; n++) {
+    const inner = field.shadowRoot ? field.shadowRoot.activeElement
+      : field.tagName === 'IFRAME' ? field.contentDocument?.activeElement : null;
+    if (!inner) break;
+    field = inner;
+  }
+  if (!field || !(field.isContentEditable || /^(INPUT|TEXTAREA)$/.test(field.tagName))) return false;
+  held = field.animate(STEADY, { duration: 0, fill: 'forwards' });
+  return true;
+};
+
+const free = () => { held?.cancel(); held = null; };
+
+const particulars = () => {
+  const page = document.scrollingElement || document.documentElement;
+  return {
+    title: clip(document.title, 500), x: scrollX, y: scrollY, failed: location.protocol === 'chrome-error:', caret: hold(),
+    width: page ? page.scrollWidth : innerWidth, height: page ? page.scrollHeight : innerHeight,
+  };
+};
