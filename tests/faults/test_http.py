@@ -512,9 +512,10 @@ def test_all_of_it_together_takes_less_than_20_mb(server, url):
 
 # ── row 33: malformed ────────────────────────────────────────────────────────────────────────────────────────────
 
+POSSIBLE = "s-" + "0" * 24
 ODD_IDS = [
     "x:80@169.254.169.254", "..", "%2e%2e", "..%2f..%2fmetrics", "%2e%2e%2f", ".", "%00", "s-%0d%0aX-Injected:1",
-    "s-" + "0" * 24, "s-" + "0" * 20_000, "http:%2f%2f127.0.0.1", "@127.0.0.1", "%ff%fe",
+    POSSIBLE, "s-" + "0" * 20_000, "http:%2f%2f127.0.0.1", "@127.0.0.1", "%ff%fe",
     "s-000000000000000000000000%3fx=1", "%23", "*", "'\"><script>",
 ]  # fmt: skip
 
@@ -554,7 +555,9 @@ async def test_an_odd_id_is_unknown_and_becomes_no_address(url, server):
                 body = b'{"action": {"kind": "back"}}' if call_ == "/step" else b""
                 lines = ("Content-Type: application/json", "Lease: x")
                 answer = await asyncio.to_thread(ask, url, method, f"/v1/sessions/{odd}{call_}", *lines, body=body)
-                assert answer.status in (400, 404, 405, 422), (odd, call_, answer.text)
+                # A master that has just started does not say of a possible id that there is no such session.
+                expected = (404, 503) if odd == POSSIBLE else (400, 404, 405, 422)
+                assert answer.status in expected, (odd, call_, answer.text)
                 assert "x-injected" not in answer.text.lower()
         assert canary.hits == 0
 

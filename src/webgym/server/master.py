@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import io
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,6 +57,7 @@ log = logging.getLogger(__name__)
 PASSED_ON = ("accept", "content-type", LEASE_HEADER.lower())
 PASSED_BACK = ("content-type", "retry-after")
 TRIES = 3
+SESSION_ID = re.compile(r"s-[0-9a-f]{24}")
 
 
 class MasterSettings(Keyed):
@@ -151,6 +153,8 @@ class Master:
 
     def holder(self, session_id: str) -> Member:
         member = self.registry.holder(session_id)
+        if member is None and not SESSION_ID.fullmatch(session_id):
+            raise UnknownSession("there is no such session")
         if member is None:
             if self.registry.warming:
                 raise Unavailable("this master has just started and is still hearing from its workers", retry_after=1.0)

@@ -2,7 +2,8 @@
 
 Invariant: the file is a function of the sources, the settings and the model's replies. Replies are stored the moment they
 arrive, so a build may be killed at any point and run again: it repeats the cheap work, pays only for what is missing (and
-again for the calls the kill interrupted), and ends with the same bytes. Results are taken in the order of the seeds, whoever is quicker. A seed ends in exactly one way:
+again for the calls the kill interrupted), and ends with the same bytes. Results are taken in the order of the seeds, whoever
+is quicker. A seed ends in exactly one way:
 
     task          its rubric passed every check; children follow it
     quarantined   the model's reply, and its one repair, were no good: `quarantine.jsonl` in the work folder says why
