@@ -1,4 +1,4 @@
-"""Fixtures shared by all suites: a local site, a worker with real browsers in this process, and a whole fleet of processes."""
+"""Fixtures shared by all suites: a local site, a worker with real browsers in this process, a whole fleet of processes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def new_worker(site: Site) -> WorkerMaker:
     @asynccontextmanager
     async def make(**changes: Any) -> AsyncIterator[Worker]:
         serve = settings_for(site, **changes)
-        async with running_worker(WorkerSettings(serve=serve, sessions=serve.sessions, browsers=serve.browser_count)) as worker:
+        async with running_worker(
+            WorkerSettings(serve=serve, sessions=serve.sessions, browsers=serve.browser_count)
+        ) as worker:
             yield worker
 
     return make
