@@ -11,9 +11,11 @@ import hashlib
 import logging
 import os
 import secrets
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from pydantic import Field, ValidationError
@@ -23,6 +25,8 @@ from webgym.endpoint.settings import EndpointSettings
 from webgym.types import Wire
 
 log = logging.getLogger(__name__)
+
+STALE: Final = 600.0
 
 
 class StoredReply(Wire):
@@ -63,6 +67,7 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._staging = folder / ".staging"
 
     def get(self, key: str) -> StoredReply | None:
         try:
@@ -78,19 +83,27 @@ class Cache:
         return entry.reply
 
     def put(self, key: str, reply: StoredReply) -> None:
-        path = self._path(key)
-        staged = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        path, staged = self._path(key), self._staging / f"{key}.{os.getpid()}.{secrets.token_hex(4)}"
         entry = Entry(digest=reply.digest(), reply=reply).model_dump_json()
         try:
             try:
                 staged.write_text(entry)
+                staged.replace(path)
             except FileNotFoundError:  # the first entry of its folder
-                path.parent.mkdir(parents=True, exist_ok=True)
+                self._staging.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(exist_ok=True)
                 staged.write_text(entry)
-            staged.replace(path)
+                staged.replace(path)
         except OSError as e:  # the reply itself is good; only the next time will cost again
             staged.unlink(missing_ok=True)
             log.warning("a reply could not be stored in %s: %s", self.folder, e.strerror)
+
+    def sweep(self) -> None:
+        """Remove what killed writers left behind; the writing of an entry takes far less than `STALE` seconds."""
+        for staged in self._staging.glob("*"):
+            with suppress(FileNotFoundError):
+                if time.time() - staged.stat().st_mtime > STALE:
+                    staged.unlink()
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"

@@ -120,6 +120,8 @@ class Endpoint:
 
     async def __aenter__(self) -> Self:
         settings, self._key = self.settings, read_key(self.settings)
+        if self.cache is not None:
+            self.cache.sweep()
         self._limits = Limits(
             settings.concurrency,
             settings.requests_per_minute,

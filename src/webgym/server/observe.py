@@ -94,9 +94,9 @@ async def _observe(
                 cut.add("marks")
         shot = await _shoot(context, page, look)
     finally:
-        if look.marks or rest.page.caret:
+        if look.marks:
             # Nobody waits for it: whatever asks the page next comes after it.
-            page.frame.post("webgym.erase(), webgym.free()")
+            page.frame.post("webgym.erase()")
     outline = await _words(page, "outline", MAX_OUTLINE, "accessibility", cut) if look.accessibility else None
     text = await _words(page, "text", MAX_TEXT, "text", cut) if look.text else None
     unchanged = shot is not None and shot.sha256 == context.last_shot

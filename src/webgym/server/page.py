@@ -100,6 +100,7 @@ class Page:
         self.navigation_error: str | None = None
         self.navigating = False
         self.loaded = True
+        self.pristine = False  # empty, and nobody can fill it: no opener, no navigation yet
         self.crashed = False
         self.closed = False
         self._downloading = False
@@ -146,6 +147,7 @@ class Page:
     def begin_navigation(self) -> None:
         """A navigation was asked for; `navigating` holds until Chromium commits it, fails it or drops it."""
         self.navigating = True
+        self.pristine = False
         self.navigation_error = None
         self._downloading = False
 

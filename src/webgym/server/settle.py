@@ -43,7 +43,6 @@ class Particulars(msgspec.Struct):
     width: float = 0
     height: float = 0
     failed: bool = False  # the browser's own error page
-    caret: bool = False  # a caret is held still for the picture
 
 
 class _Rested(msgspec.Struct):
@@ -61,6 +60,10 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False) -> R
     """Wait for rest. Raises BrowserError if the page's script does not answer: the page hangs."""
     started = time.monotonic()
     capped: list[Cap] = []
+    if page.pristine:
+        return Rest(
+            0.0, capped, await page.frame.run("webgym.particulars()", Particulars, within=limits.quiet + limits.grace)
+        )
     if page.navigating:
         await _commit(page, limits, capped)
     await _loaded(page, limits, capped)

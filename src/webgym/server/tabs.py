@@ -192,6 +192,7 @@ class Context:
         channel.post("Runtime.runIfWaitingForDebugger")
         if info.openerId is not None and info.url not in ("", "about:blank"):
             page.begin_navigation()
+        page.pristine = info.openerId is None and not page.navigating
         self.activate(page)
         arrival = self._arrivals.get(info.targetId)
         if arrival is not None and not arrival.done():

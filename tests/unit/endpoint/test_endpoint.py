@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -240,7 +241,17 @@ async def test_a_spoilt_entry_is_a_miss(server: StandIn, tmp_path: Path) -> None
             assert (await model.ask(QUESTION, Count, version="t.1")).value.count == 3
             assert server.script == []
         assert entry.read_bytes() == whole
-    assert [path.name for path in stored_in(tmp_path, "*") if path.name.startswith(".")] == []
+    assert stored_in(tmp_path / ".staging", "*") == []
+
+
+async def test_what_a_killed_writer_left_is_swept_and_a_live_one_is_not(server: StandIn, tmp_path: Path) -> None:
+    left, fresh = tmp_path / ".staging" / "left", tmp_path / ".staging" / "fresh"
+    left.parent.mkdir()
+    for file in (left, fresh):
+        file.write_text("half an ent")
+    os.utime(left, (0, 0))
+    async with at(server, cache=tmp_path):
+        assert stored_in(tmp_path, "*") == [left.parent, fresh]
 
 
 async def test_a_bad_reply_is_asked_for_again_only_if_wished(server: StandIn, tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ async def test_a_misbehaving_model_loses_and_doubles_nothing_and_kills_change_no
     assert (tmp_path / "b.parquet").read_bytes() == (tmp_path / "a.parquet").read_bytes()
     assert (tmp_path / "b" / "quarantine.jsonl").read_bytes() == (tmp_path / "a" / "quarantine.jsonl").read_bytes()
     assert [path.name for path in everything_in(tmp_path) if path.name.startswith(".")] == []
+    assert len(everything_in(tmp_path / "b" / "replies" / ".staging")) <= 1  # of the one kill; swept when it is old
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the real task files are not here")

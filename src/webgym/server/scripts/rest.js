@@ -64,14 +64,14 @@ const rest = ({ quiet, cap }) => new Promise((resolve) => {
   setTimeout(check, Math.min(quiet, cap));
 });
 
-// A caret blinks, so two pictures of the same page would differ: it is held lit while the picture is taken, by an animation
-// of the field's style, which leaves no trace in the DOM. A Chromium that cannot hold it hides it.
+// A caret blinks, so two pictures of the same page would differ: it is held lit while its field has the focus, by an
+// animation of the field's style, which leaves no trace in the DOM. To let go after each picture would cost two more frames
+// a step. A Chromium that cannot hold it hides it.
 let held = null;
 const STEADY = CSS.supports('caret-animation', 'manual')
   ? { caretAnimation: ['manual', 'manual'] } : { caretColor: ['transparent', 'transparent'] };
 
-const hold = () => {
-  free();
+const holdCaret = () => {
   let field = document.activeElement;
   for (let n = 0; field && n < 20; n++) {
     const inner = field.shadowRoot ? field.shadowRoot.activeElement
@@ -79,17 +79,17 @@ const hold = () => {
     if (!inner) break;
     field = inner;
   }
-  if (!field || !(field.isContentEditable || /^(INPUT|TEXTAREA)$/.test(field.tagName))) return false;
-  held = field.animate(STEADY, { duration: 0, fill: 'forwards' });
-  return true;
+  if (!field || !(field.isContentEditable || /^(INPUT|TEXTAREA)$/.test(field.tagName))) field = null;
+  if (held && held.effect.target === field) return;
+  held?.cancel();
+  held = field && field.animate(STEADY, { duration: 0, fill: 'forwards' });
 };
 
-const free = () => { held?.cancel(); held = null; };
-
 const particulars = () => {
+  holdCaret();
   const page = document.scrollingElement || document.documentElement;
   return {
-    title: clip(document.title, 500), x: scrollX, y: scrollY, failed: location.protocol === 'chrome-error:', caret: hold(),
+    title: clip(document.title, 500), x: scrollX, y: scrollY, failed: location.protocol === 'chrome-error:',
     width: page ? page.scrollWidth : innerWidth, height: page ? page.scrollHeight : innerHeight,
   };
 };
