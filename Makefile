@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,16 +37,19 @@ fmt: $(DEPS)  ## repair formatting and what the linter can repair
 test: setup  ## the whole test suite but for the tests that take minutes
 	$(BIN)/pytest -m "not slow"
 
-demo: setup  ## a rollout server, a few browsers, a scripted agent, all on this machine
+demo: setup  ## a rollout server and a scripted agent in a bundled shop
 	$(BIN)/webgym demo
 
 bench-steps: setup  ## measure steps per second
 	$(BIN)/python -m benchmarks.steps
 
+bench-tasks: setup  ## measure decomposition, split, dedupe and writing of 300,000 tasks
+	$(BIN)/python -m benchmarks.tasks
+
 faults: setup  ## kill, freeze, starve and flood it; the slow ones too
 	$(BIN)/pytest tests/faults
 
-soak: setup  ## hours of load; memory, handles and processes must stay flat
+soak: setup  ## ten minutes of load; memory, handles and processes must stay flat
 	$(BIN)/python -m tests.soak
 
 clean:  ## remove .venv and every cache

@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.episodes import HEIGHT, QUALITY, WIDTH, Seen, Session
+from benchmarks.episodes import HEIGHT, QUALITY, WIDTH, Seen, Session, retaking
 from webgym import types as t
 from webgym.server import keyboard
-from webgym.server.cdp import Channel
+from webgym.server.cdp import Channel, ProtocolError
 from webgym.server.chromium import Chromium
 from webgym.server.process import ChromiumProcess
 
@@ -89,11 +89,14 @@ class RawSession:
             await self._loaded.wait()
 
     async def look(self) -> Seen:
-        params = {"format": "jpeg", "quality": QUALITY, "optimizeForSpeed": True}
-        shot = await self.channel.call("Page.captureScreenshot", params, _Shot, within=SECONDS)
+        image, retaken = await retaking(self._shoot, ProtocolError)
         where = {"expression": WHERE, "returnByValue": True}
         found = await self.channel.call("Runtime.evaluate", where, _Evaluated, within=SECONDS)
-        return Seen(shot.data, *found.result.value)
+        return Seen(image, *found.result.value, retaken)
+
+    async def _shoot(self) -> bytes:
+        params = {"format": "jpeg", "quality": QUALITY, "optimizeForSpeed": True}
+        return (await self.channel.call("Page.captureScreenshot", params, _Shot, within=SECONDS)).data
 
 
 def _mouse(kind: str, x: float, y: float, **more: Any) -> Command:

@@ -28,6 +28,7 @@ class Run:
     chromium_bytes: int
     latencies: list[float]
     image_bytes: float
+    retaken: int
     pages: list[Page]
 
     @property
@@ -71,6 +72,7 @@ async def run(
             chromium_bytes=meter.chromium_bytes(),
             latencies=[taken for taken, _ in steps],
             image_bytes=statistics.fmean(len(seen.image) for _, seen in steps),
+            retaken=sum(seen.retaken for _, seen in steps),
             pages=[(seen.url, seen.title, seen.y) for steps in trial for _, seen in steps],
         )
 

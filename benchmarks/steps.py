@@ -103,6 +103,9 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 160)
     for shown in (report.table(results), report.starts(results), report.verdicts(summary)):
         console.print(shown)
+    for (name, sessions), runs in results.runs.items():
+        if retaken := sum(run.retaken for run in runs):
+            console.print(f"{name}, {sessions} sessions: {retaken} screenshots failed and were taken again.")
     if (disturbance := results.disturbance()) > QUIET:
         console.print(f"Other programs used up to {disturbance:.0%} of the machine meanwhile: do not trust these figures.")
     print(json.dumps(summary), flush=True)

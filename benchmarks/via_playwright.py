@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Literal
 
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Error, Page, async_playwright
 
-from benchmarks.episodes import HEIGHT, QUALITY, WIDTH, Seen, Session
+from benchmarks.episodes import HEIGHT, QUALITY, WIDTH, Seen, Session, retaking
 from webgym import types as t
 from webgym.server.chromium import Chromium
 
@@ -40,8 +40,11 @@ class PlaywrightSession:
                 await self.page.mouse.wheel(action.dx, action.dy)
             case _:
                 raise ValueError(f"no episode has a {action.kind}")
-        image = await self.page.screenshot(type=self.image, quality=QUALITY if self.image == "jpeg" else None)
-        return Seen(image, self.page.url, await self.page.title(), await self.page.evaluate("window.scrollY"))
+        image, retaken = await retaking(self._shoot, Error)
+        return Seen(image, self.page.url, await self.page.title(), await self.page.evaluate("window.scrollY"), retaken)
+
+    async def _shoot(self) -> bytes:
+        return await self.page.screenshot(type=self.image, quality=QUALITY if self.image == "jpeg" else None)
 
 
 @asynccontextmanager

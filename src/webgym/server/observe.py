@@ -17,7 +17,7 @@ import msgspec
 from webgym import types as t
 from webgym.errors import BrowserError, BrowserGone, PageUnresponsive
 from webgym.server.actions import ABORTED
-from webgym.server.cdp import ConnectionClosed
+from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.egress import Egress
 from webgym.server.frame import ScriptFailed
 from webgym.server.marks import mark
@@ -167,7 +167,7 @@ async def _shoot(context: Context, page: Page, look: t.Look) -> t.Screenshot | N
     params: dict[str, object] = {"format": look.image, "optimizeForSpeed": True}
     if look.image == "jpeg":
         params["quality"] = look.quality
-    shot = await page.channel.call("Page.captureScreenshot", params, _Shot, within=SHOT_SECONDS)
+    shot = await _capture(page, params)
     return t.Screenshot.model_construct(
         format=look.image,
         width=context.emulation.width,
@@ -175,6 +175,18 @@ async def _shoot(context: Context, page: Page, look: t.Look) -> t.Screenshot | N
         sha256=hashlib.sha256(shot.data).hexdigest(),
         data=shot.data,
     )
+
+
+async def _capture(page: Page, params: dict[str, object]) -> _Shot:
+    """Chromium refuses when a new document has not been drawn yet, which a busy machine makes likely: ask again."""
+    ends = time.monotonic() + SHOT_SECONDS
+    while True:
+        try:
+            return await page.channel.call("Page.captureScreenshot", params, _Shot, within=ends - time.monotonic())
+        except ProtocolError:
+            if time.monotonic() > ends - 1:
+                raise
+        await page.frame.run("new Promise((done) => setTimeout(done, 50))", type(None), within=ends - time.monotonic())
 
 
 def explain(page: Page, egress: Egress, downloading: bool) -> str | None:

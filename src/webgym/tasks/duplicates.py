@@ -47,7 +47,7 @@ class Deduplicator:
             raise ValueError(f"threshold must lie between 0.5 and 1, not {self.threshold}")
         self._ids: set[str] = set()
         self._exact: set[str] = set()
-        self._kept: list[str] = []
+        self._kept: list[tuple[str, tuple[str, ...]]] = []
         self._index = RMinHashLSH(threshold=self.threshold, num_perm=_PERMUTATIONS, num_bands=_BANDS)
 
     def unique(self, seeds: Iterable[Seed]) -> Iterator[Seed]:
@@ -61,11 +61,12 @@ class Deduplicator:
                 continue
             sketches = RMinHash.from_token_sets([_tokens(words) for _, words in fresh], num_perm=_PERMUTATIONS, seed=_SEED)
             for (seed, words), sketch in zip(fresh, sketches, strict=True):
-                if any(self._near(words, self._kept[other]) for other in self._index.query(sketch)):
+                figures = _figures(words)
+                if any(self._near(words, figures, *self._kept[other]) for other in self._index.query(sketch)):
                     self.counts.near += 1
                     continue
                 self._index.insert(len(self._kept), sketch)
-                self._kept.append(words)
+                self._kept.append((words, figures))
                 self.counts.kept += 1
                 yield seed
 
@@ -81,8 +82,9 @@ class Deduplicator:
         self._exact.add(words)
         return seed, words
 
-    def _near(self, words: str, other: str) -> bool:
-        if _figures(words) != _figures(other):
+    def _near(self, words: str, figures: tuple[str, ...], other: str, other_figures: tuple[str, ...]) -> bool:
+        # Most candidates differ in a figure, and finding figures is dear: they are found once a seed.
+        if figures != other_figures:
             return False
         ours, theirs = set(_tokens(words)), set(_tokens(other))
         return len(ours & theirs) >= self.threshold * len(ours | theirs)
@@ -100,5 +102,5 @@ def _tokens(words: str) -> list[str]:
     return [f"{place} {word}" for word in rest] + [f"{place} {one} {two}" for one, two in pairwise(rest)]
 
 
-def _figures(words: str) -> list[str]:
-    return sorted(_FIGURE.findall(words.partition(" ")[2]))
+def _figures(words: str) -> tuple[str, ...]:
+    return tuple(sorted(_FIGURE.findall(words.partition(" ")[2])))
