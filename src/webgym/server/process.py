@@ -20,7 +20,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Self
 
@@ -123,7 +122,6 @@ class ChromiumProcess:
     @classmethod
     async def _spawn(cls, arguments: list[str], folder: Path) -> Self:
         loop = asyncio.get_running_loop()
-        _adopt_orphans()
         with ExitStack() as undo:  # closes what has not found its owner yet
             ours, theirs = socket.socketpair()
             undo.callback(theirs.close)
@@ -277,9 +275,9 @@ def _kill_and_reap(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-@cache
-def _adopt_orphans() -> None:
-    """Become the parent of what Chromium leaves, to reap it: in a container there is often no init that would."""
+def adopt_orphans() -> None:
+    """Become the parent of what Chromium leaves, to reap it: in a container there is often no init that would. For a process
+    that is a worker and nothing else: it would also inherit the orphans of whatever else it starts."""
     if sys.platform == "linux":
         set_child_subreaper = 36
         ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0)

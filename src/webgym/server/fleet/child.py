@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 from webgym import logs
 from webgym.errors import WebGymError
 from webgym.server.master import MasterSettings, run_master
+from webgym.server.process import adopt_orphans
 from webgym.server.settings import WorkerSettings
 from webgym.server.worker import run_worker
 
@@ -80,6 +81,8 @@ def main() -> int:
     logs.start(job.settings.serve.log_level)
     logs.hide(job.settings.key)
     logs.hide(job.settings.fleet_key)
+    if isinstance(job, WorkerJob):
+        adopt_orphans()
     try:
         uvloop.run(run(job))
     except WebGymError as e:
