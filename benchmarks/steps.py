@@ -12,7 +12,9 @@ the client's, in this process, is in the table beside it. The last line of stdou
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +35,7 @@ from webgym.server import chromium
 MEASURED_STEPS = 288
 LEAST_EPISODES, MOST_EPISODES = 1, 6
 FRESH_BROWSERS = 5
+STOPPED = 130
 QUIET = 0.1  # of the machine: what other programs may use before the figures say more about them
 
 
@@ -66,6 +69,8 @@ class Plan:
 async def measure(plan: Plan, progress: Progress) -> Results:
     found = chromium.find()
     results = Results()
+    if (running := asyncio.current_task()) is not None:  # being told to end must end the website and the server too
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
     task = progress.add_task("", total=plan.steps())
     async with website() as site:
         meter = Meter(found.path.resolve(), site.pid)
@@ -96,9 +101,12 @@ def main() -> int:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        plan = Plan(options.sessions, options.repetitions or (1 if options.quick else 3), options.quick)
-        results = uvloop.run(measure(plan, progress))
+    plan = Plan(options.sessions, options.repetitions or (1 if options.quick else 3), options.quick)
+    try:
+        with Progress(*columns, console=Console(stderr=True)) as progress:
+            results = uvloop.run(measure(plan, progress))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return STOPPED
     summary = results.summary()
     console = Console(width=None if sys.stdout.isatty() else 160)
     for shown in (report.table(results), report.starts(results), report.verdicts(summary)):
