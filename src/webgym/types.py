@@ -321,3 +321,186 @@ class Task(Wire):
     @property
     def band(self) -> DifficultyBand:
         return "easy" if self.difficulty <= 3 else "medium" if self.difficulty <= 6 else "hard"
+
+
+# ── Episodes ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+EpisodeId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+
+
+class TextPart(Wire):
+    kind: Literal["text"] = "text"
+    text: str
+
+
+class ImagePart(Wire):
+    """An image by reference: its bytes are in the store under this hash."""
+
+    kind: Literal["image"] = "image"
+    sha256: Sha256
+
+
+class Turn(Wire):
+    """One message of a prompt, as it was sent."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[Annotated[TextPart | ImagePart, Field(discriminator="kind")], ...]
+
+
+class Reply(Wire):
+    """What a model answered, with what its server told about it."""
+
+    text: str
+    model: str = ""
+    finish: str = Field("stop", description="Why it ended, in the server's word.")
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    prompt_token_ids: tuple[int, ...] | None = None
+    token_ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = Field(None, description="One for each of token_ids.")
+
+
+class Step(Wire):
+    """What the agent saw, what it was asked, what it said, what was done and what came of it."""
+
+    index: int = Field(ge=0)
+    screenshot: Sha256 | None = Field(description="What the agent saw before it acted.")
+    url: str
+    title: str
+    visible: str | None = Field(None, description="Outline of what was on screen, if it was asked for.")
+    prompt: tuple[Turn, ...] = Field((), description="Exactly what was sent; empty for an agent without a model.")
+    reply: Reply | None = None
+    action: Action | None = Field(None, description="None: the reply could not be read.")
+    invalid: str | None = Field(None, description="Why the reply could not be read; the agent is told.")
+    error: str | None = Field(None, description="Why the action had no effect, or what the browser could not load.")
+    unchanged: bool = Field(False, description="The next screenshot equals this one: the action did nothing to see.")
+    seconds: float = Field(0.0, description="From this screenshot to the next.")
+
+    @model_validator(mode="after")
+    def _action_or_reason(self) -> Self:
+        if (self.action is None) != (self.invalid is not None):
+            raise ValueError("a step has either an action or the reason why its reply is invalid")
+        return self
+
+
+class Answered(Wire):
+    """The agent ended the episode itself."""
+
+    kind: Literal["answered"] = "answered"
+
+
+class StepLimit(Wire):
+    kind: Literal["step_limit"] = "step_limit"
+    limit: int
+
+
+class Blocked(Wire):
+    """The website refuses automation."""
+
+    kind: Literal["blocked"] = "blocked"
+    reason: str
+
+
+class SiteError(Wire):
+    """The website did not work: nothing of ours and nothing of the agent's."""
+
+    kind: Literal["site_error"] = "site_error"
+    reason: str
+
+
+class Infra(Wire):
+    """A fault of ours, after every retry. Never a reward."""
+
+    kind: Literal["infra"] = "infra"
+    reason: str
+
+
+class Cancelled(Wire):
+    kind: Literal["cancelled"] = "cancelled"
+    reason: Literal["shutdown", "straggler", "policy_unavailable", "circuit_open", "disk_full", "blocked_site"]
+    detail: str = ""
+
+
+Outcome = Annotated[Answered | StepLimit | Blocked | SiteError | Infra | Cancelled, Field(discriminator="kind")]
+
+
+class Episode(Wire):
+    """One attempt at a task, whole. Screenshots are hashes into the store."""
+
+    id: EpisodeId = Field(description="Of run, iteration, task and replica: planned once, committed at most once.")
+    run: str
+    iteration: int = Field(ge=0)
+    replica: int = Field(0, ge=0, description="Which of the repeats of this task.")
+    attempt: int = Field(0, ge=0, description="How many infrastructure failures came before.")
+    task: Task
+    agent: str = Field(description="Who acted: a dialect and model, or the name of a script.")
+    width: int
+    height: int
+    steps: tuple[Step, ...]
+    final_screenshot: Sha256 | None = Field(None, description="What the last action led to.")
+    final_url: str = ""
+    final_visible: str | None = None
+    answer: str | None = None
+    state: dict[str, str] = Field({}, description="What the offline web's sites kept for this session, by host.")
+    outcome: Outcome
+    started: float = Field(description="Seconds since the epoch.")
+    ended: float
+
+    @property
+    def trainable(self) -> bool:
+        """Only an episode that the agent or its step limit ended can be scored."""
+        return self.outcome.kind in ("answered", "step_limit")
+
+
+# ── Verdicts ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class FactResult(Wire):
+    """Whether one fact of the rubric was met, and what shows it."""
+
+    group: int
+    fact: str
+    met: bool
+    reason: str = ""
+    screenshots: tuple[Sha256, ...] = ()
+
+
+class Scored(Wire):
+    kind: Literal["scored"] = "scored"
+    reward: Literal[0, 1]
+    facts: tuple[FactResult, ...] = ()
+    reason: str = Field("", description="Why the reward is 0 although every fact is met, if so.")
+
+    @property
+    def fraction(self) -> float:
+        """The part of the facts that were met, for those who want partial credit."""
+        return sum(fact.met for fact in self.facts) / len(self.facts) if self.facts else float(self.reward)
+
+    @model_validator(mode="after")
+    def _a_reward_needs_every_fact(self) -> Self:
+        if self.reward == 1 and not all(fact.met for fact in self.facts):
+            raise ValueError("reward 1 although a fact is not met")
+        return self
+
+
+class Unscorable(Wire):
+    """The judge failed. There is no reward: judge again, never train on it."""
+
+    kind: Literal["unscorable"] = "unscorable"
+    reason: str
+
+
+Verdict = Annotated[Scored | Unscorable, Field(discriminator="kind")]
+
+
+class Judgement(Wire):
+    """A verdict and whose it is. An episode may have several, of different judges."""
+
+    episode: EpisodeId
+    judge: str = Field(description="The judge's identity: its kind, models, prompts' version and settings.")
+    verdict: Verdict
+    dollars: float = 0.0
+    tokens: int = 0
+    judged: float = Field(description="Seconds since the epoch.")
