@@ -6,6 +6,7 @@ limits     concurrency, requests a minute, tokens a minute
 cost       tokens and dollars, and the budget
 cache      replies on disk by the hash of what was asked
 replies    from a reply to a checked record, or a typed failure
+transport  one try over HTTP: text back, or a typed error
 client     one `Endpoint` a model, which puts these together
 """
 

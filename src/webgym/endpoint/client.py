@@ -22,20 +22,15 @@ Left out on purpose: streaming, tool calls and several choices, which neither ru
 from __future__ import annotations
 
 import asyncio
-import email.utils
-import io
 import logging
-import os
 import random
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 from weakref import WeakValueDictionary
 
-import aiohttp
 import msgspec
 from pydantic import BaseModel, Field, ValidationError
 
@@ -45,14 +40,12 @@ from webgym.endpoint.limits import Clock, Limits, Sleep
 from webgym.endpoint.messages import Message, weigh, weigh_text
 from webgym.endpoint.replies import Check, read, repair, text_of
 from webgym.endpoint.settings import EndpointSettings
-from webgym.errors import ConfigError, EndpointDown, EndpointRefused, UnusableReply, blame
-from webgym.logs import hide
+from webgym.endpoint.transport import Transport, backoff, read_key
+from webgym.errors import EndpointDown, UnusableReply
 
 log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=BaseModel)
-AGAIN: Final = frozenset({408, 409, 425, 429})
-HIDDEN: Final = "[hidden]"
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,6 @@ class Endpoint:
         self.settings = settings
         self.meter = meter or Meter(settings.price, settings.budget)
         self.cache = Cache(settings.cache) if settings.cache is not None else None
-        self._key: str | None = None
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -119,7 +111,16 @@ class Endpoint:
         return f"Endpoint({self.settings.model!r} at {self.settings.url!r})"
 
     async def __aenter__(self) -> Self:
-        settings, self._key = self.settings, read_key(self.settings)
+        settings = self.settings
+        transport = Transport(
+            settings.url,
+            settings.model,
+            read_key(settings.key_variable),
+            concurrency=settings.concurrency,
+            connect_timeout=settings.connect_timeout,
+            timeout=settings.timeout,
+            max_reply_bytes=settings.max_reply_bytes,
+        )
         if self.cache is not None:
             self.cache.sweep()
         self._limits = Limits(
@@ -129,16 +130,11 @@ class Endpoint:
             clock=self._clock,
             sleep=self._sleep,
         )
-        self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=settings.concurrency),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {}),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=settings.connect_timeout),
-        )
+        self._transport = await transport.__aenter__()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._http.close()
+        await self._transport.__aexit__()
 
     async def ask(
         self, messages: Sequence[Message], kind: type[M], *, version: str, check: Check[M] | None = None
@@ -223,7 +219,7 @@ class Endpoint:
                 failures += 1
                 now, asked = self._clock(), e.retry_after or 0.0
                 give_up = min(give_up, now + settings.patience)
-                own = self._chance() * min(settings.max_backoff, settings.backoff * 2.0 ** min(failures - 1, 16))
+                own = backoff(failures, first=settings.backoff, longest=settings.max_backoff, chance=self._chance)
                 if failures >= settings.tries or asked > settings.max_retry_after or now + asked + own > give_up:
                     raise
                 if asked:
@@ -243,53 +239,24 @@ class Endpoint:
                 return reply
 
     async def _post(self, body: bytes, most: Usage, charge: Charge) -> StoredReply:
-        doing = f"model {self.settings.model}"
-        url = f"{self.settings.url}/chat/completions"
-        async with blame(EndpointDown, doing, within=self.settings.timeout):
-            try:
-                response = await self._http.post(
-                    url, data=io.BytesIO(body), headers={"Content-Type": "application/json"}, allow_redirects=False
-                )
-            except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-                charge.void()
-                raise
-            async with response:
-                if response.status != 200:
-                    charge.void()
-                    text = await self._text(response, 2_000, cut=True)
-                    raise _refusal(f"{doing}: status {response.status}: {text[:300]}", response)
-                text = await self._text(response, self.settings.max_reply_bytes, cut=False)
+        text = await self._transport.post(body, turned_away=charge.void)
         try:
             said = _Completion.model_validate_json(text)
         except ValidationError:
+            doing = f"model {self.settings.model}"
             raise EndpointDown(f"{doing}: the answer is no chat completion: {text[:100]!r}") from None
-        message = said.choices[0].message
-        spoken = self._discreet(message.content or "")
+        message, discreet = said.choices[0].message, self._transport.discreet
+        spoken = discreet(message.content or "")
         usage = _usage(said.usage) or Usage(most.input, min(weigh_text(spoken), most.output))
         charge.settle(usage)
         return StoredReply(
-            model=self._discreet(said.model or self.settings.model)[:200],
+            model=discreet(said.model or self.settings.model)[:200],
             text=spoken,
-            refusal=self._discreet(message.refusal or "")[:2_000],
+            refusal=discreet(message.refusal or "")[:2_000],
             finish=(said.choices[0].finish_reason or "")[:100],
             input=usage.input,
             output=usage.output,
         )
-
-    async def _text(self, response: aiohttp.ClientResponse, cap: int, *, cut: bool) -> str:
-        """The body, with the key taken out should the endpoint echo it."""
-        data = bytearray()
-        async for chunk in response.content.iter_any():
-            data += chunk
-            if len(data) > cap:
-                if not cut:
-                    raise EndpointDown(f"model {self.settings.model}: the answer is over the cap of {cap} bytes")
-                del data[cap:]
-                break
-        return self._discreet(data.decode(errors="replace"))
-
-    def _discreet(self, text: str) -> str:
-        return text.replace(self._key, HIDDEN) if self._key else text
 
     def _body(self, question: _Question) -> dict[str, Any]:
         sampling = self.settings.sampling
@@ -329,35 +296,3 @@ def _usage(count: object) -> Usage | None:
     except ValidationError:
         return None
     return Usage(read.prompt_tokens, read.completion_tokens)
-
-
-def _refusal(message: str, response: aiohttp.ClientResponse) -> EndpointDown | EndpointRefused:
-    status = response.status
-    if status in AGAIN or status >= 500:
-        return EndpointDown(message, retry_after=_seconds(response.headers.get("Retry-After")))
-    return EndpointRefused(message, status=status)
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Retry-After in either of its forms; nonsense counts as absent."""
-    if not retry_after:
-        return None
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", retry_after):
-        return float(retry_after)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
-
-
-def read_key(settings: EndpointSettings) -> str | None:
-    """The API key, from now on hidden in logs."""
-    if settings.key_variable is None:
-        return None
-    key = os.environ.get(settings.key_variable, "")
-    if not re.fullmatch(r"[\x21-\x7e]+", key):
-        raise ConfigError(
-            f"the environment variable {settings.key_variable} must hold the API key: printable, without blanks"
-        )
-    hide(key)
-    return key

@@ -44,11 +44,11 @@ def read(reply: StoredReply, kind: type[M], check: Check[M] | None = None) -> M:
     if fenced := _FENCED.match(text):
         text = fenced[1]
     try:
-        json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
+        strict_json(text)
         record = kind.model_validate_json(text, strict=True)
     except ValidationError as e:
         raise UnusableReply(_places(e), fault="schema") from None
-    except (ValueError, RecursionError) as e:
+    except ValueError as e:
         raise UnusableReply(f"the reply is not one JSON object: {type(e).__name__}: {e}"[:300], fault="malformed") from None
     if check is not None and (problem := check(record)) is not None:
         raise UnusableReply(problem, fault="content")
@@ -63,6 +63,15 @@ def repair(messages: tuple[Message, ...], reply: StoredReply, problem: UnusableR
         "Reply again with exactly one JSON object in the requested form, complete, and with nothing before or after it."
     )
     return (*messages, *said, Message("user", request))
+
+
+def strict_json(text: str) -> object:
+    """The value of a JSON text; ValueError for doubled names, NaN, infinities and what is nested beyond reason."""
+    try:
+        found: object = json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return found
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

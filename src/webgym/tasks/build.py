@@ -31,7 +31,7 @@ from pydantic import Field, model_validator
 from webgym import logs
 from webgym.config import Settings, load
 from webgym.endpoint import Endpoint, EndpointSettings, Meter
-from webgym.endpoint.client import read_key
+from webgym.endpoint.transport import read_key
 from webgym.errors import BudgetSpent, ConfigError, EndpointDown, EndpointError, EndpointRefused
 from webgym.tasks.decompose import DecomposeSettings, decompose
 from webgym.tasks.duplicates import DEFAULT_THRESHOLD
@@ -169,7 +169,7 @@ def run_build(arguments: list[str]) -> int:
     logs.start()
     settings = load(BuildSettings, arguments, command="webgym tasks build")
     if not settings.dry_run:
-        read_key(settings.model)
+        read_key(settings.model.key_variable)
     with _alone(settings.work):
         seeds = prepare(
             settings.sources,
