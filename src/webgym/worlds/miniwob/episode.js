@@ -31,7 +31,8 @@
     const card = document.createElement('div');
     card.id = 'webgym-end';
     card.textContent = text;
-    document.documentElement.append(card); // not in the body: pages empty and listen to that
+    document.body.append(card);
+    document.documentElement.dataset.ended = '';
   };
 
   const prepare = core.startEpisode;
