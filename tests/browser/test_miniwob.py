@@ -14,7 +14,7 @@ from webgym import types as t
 from webgym.rollout.client import Client, Session
 from webgym.server.protocol import NewSession, StorageState, Viewport
 from webgym.worlds.miniwob import record, suite
-from webgym.worlds.miniwob.server import MiniWobServer, MiniWobSettings, viewport
+from webgym.worlds.miniwob.server import MiniWobServer, MiniWobSettings, Zoom, viewport
 from webgym.worlds.miniwob.verify import verify
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -179,16 +179,16 @@ def middle_of(seen: t.Observation, colour: tuple[int, int, int]) -> tuple[float,
     return (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
 
 
-@pytest.mark.parametrize("zoom", [1, 2])
-async def test_a_drag_by_pixels_does_the_same_at_every_zoom(visit: Visit, miniwob: MiniWobServer, zoom: int):
-    url, options = miniwob.url("drag-box", 3, zoom=zoom), {"viewport": size_of("drag-box", zoom)}
+@pytest.mark.parametrize(("zoom", "times"), [(1, 1), (2, 2), ("fit", 3)])
+async def test_a_drag_by_pixels_does_the_same_at_every_zoom(visit: Visit, miniwob: MiniWobServer, zoom: Zoom, times: int):
+    url, options = miniwob.url("drag-box", 3, zoom=zoom), {"viewport": size_of("drag-box", times)}
     driver = await visit(url, options=options, image="png")
     red, blue = middle_of(driver.first, (255, 0, 0)), middle_of(driver.first, (0, 0, 255))
     await driver.step(t.Drag(x=red[0], y=red[1], to_x=blue[0], to_y=blue[1]))
     # The button has no colour of its own; its place comes from the marks of the page at zoom 1.
     plain = await visit(miniwob.url("drag-box", 3), options={"viewport": size_of("drag-box")}, marks=True)
     submit = mark_called(plain.first, "Submit").box
-    await driver.step(t.Click(x=(submit.x + submit.width / 2) * zoom, y=(submit.y + submit.height / 2) * zoom))
+    await driver.step(t.Click(x=(submit.x + submit.width / 2) * times, y=(submit.y + submit.height / 2) * times))
     assert (await recorded(driver)).raw == 1
 
 
@@ -233,6 +233,20 @@ async def test_a_failed_task_cannot_be_tried_again(visit: Visit, miniwob: MiniWo
         assert said in (seen.text or "")
         assert "-1" not in (seen.text or ""), "the screen does not tell the reward"
         assert await recorded(driver) == lost
+
+
+async def test_the_first_end_of_two_tabs_stands(visit: Visit, miniwob: MiniWobServer):
+    url = miniwob.url("click-test-2", 5)
+    driver = await visit(url, options={"viewport": size_of("click-test-2")}, marks=True)
+    second = await driver.step(t.NewTab(url=url), marks=True)
+    await driver.step(t.Click(element=mark_called(second, "TWO").id))
+    lost = await recorded(driver)
+    assert (lost.raw, lost.starts) == (-1, 2)
+    first = next(tab.id for tab in second.tabs if not tab.active)
+    seen = await driver.step(t.SwitchTab(tab=first), marks=True)
+    seen = await driver.step(t.Click(element=mark_called(seen, "ONE").id), text=True)
+    assert seen.text == "The task has ended."
+    assert await recorded(driver) == lost
 
 
 async def test_another_task_cannot_be_played_instead(visit: Visit, miniwob: MiniWobServer):

@@ -49,10 +49,18 @@ def test_a_test_seed_asks_the_page_for_its_test_data():
 def test_split_by_seeds_shares_tasks_but_no_seed():
     train = list(suite.tasks("train", origin=ORIGIN, seeds=3))
     test = list(suite.tasks("test", origin=ORIGIN, seeds=2))
-    assert len(train) == 3 * len(suite.names())
+    assert len(train) == 3 * (len(suite.names()) - len(suite.REAL_TIME))
     assert {t.provenance.file for t in train} == {t.provenance.file for t in test}
     assert not {t.id for t in train} & {t.id for t in test}
     assert not {suite.identify(t.id).seed for t in train} & {suite.identify(t.id).seed for t in test}
+
+
+def test_tasks_on_the_clock_come_only_if_asked_for():
+    def names(**how: bool) -> set[str]:
+        return {suite.identify(task.id).name for task in suite.tasks("test", origin=ORIGIN, **how)}
+
+    assert names(real_time=True) == set(suite.names())
+    assert names() == set(suite.names()) - suite.REAL_TIME
 
 
 def test_split_by_tasks_shares_no_family():

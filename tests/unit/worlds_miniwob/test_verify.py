@@ -45,8 +45,8 @@ def test_any_other_raw_reward_is_a_failure_and_says_which(raw: float):
 
 
 def test_partial_credit_can_be_refused():
-    assert scored(cookie(raw=0.9), whole=True).reward == 0
-    assert scored(cookie(raw=1.0), whole=True).reward == 1
+    assert scored(cookie(raw=0.9), above=0.99).reward == 0
+    assert scored(cookie(raw=1.0), above=0.99).reward == 1
 
 
 @pytest.mark.parametrize(

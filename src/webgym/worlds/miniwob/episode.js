@@ -60,9 +60,11 @@
   core.endEpisode = (reward, proportional, reason) => {
     if (core.EP_TIMER === null) return; // already ended, or never begun
     ended = true;
-    record = { ...record, done: true, raw: reward, reward, reason: String(reason ?? '').slice(0, 100).toWellFormed() };
+    const now = read() ?? record;
+    const first = !now.done; // another tab of this session may have ended it before
+    if (first) record = { ...now, done: true, raw: reward, reason: String(reason ?? '').slice(0, 100).toWellFormed() };
+    else record = now;
     end(reward, shown('decay') && proportional, reason);
-    record = { ...record, reward: WOB_REWARD_GLOBAL };
-    write(record);
+    if (first) write({ ...record, reward: WOB_REWARD_GLOBAL });
   };
 })();

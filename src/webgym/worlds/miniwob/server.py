@@ -1,9 +1,10 @@
 """A web server for the pages of MiniWoB++, one address for each episode.
 
-    http://miniwob.localhost:PORT/<task>?seed=N[&mode=test][&zoom=2]
+    http://miniwob.localhost:PORT/<task>?seed=N[&mode=test][&zoom=2|fit]
 
 The package's page is served as it is, with one style sheet and one script of ours (episode.css, episode.js) added.
-`zoom` shows that same page enlarged in a frame: inside it every coordinate is as at zoom 1, so drags and drawings work.
+`zoom` (zoom.css, zoom.js) shows that same page enlarged in a frame: inside it every coordinate is as at zoom 1, so drags and
+drawings work.
 Invariants: loopback only; no page can ask for anything outside this server; nothing is kept between requests.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import html
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -24,7 +25,7 @@ from webgym.worlds.miniwob import package
 from webgym.worlds.miniwob.record import HOST, Mode, Seed
 
 FILES = Path(__file__).parent
-OURS = {"episode.js": "text/javascript", "episode.css": "text/css"}
+OURS = {"episode.js": "text/javascript", "episode.css": "text/css", "zoom.js": "text/javascript", "zoom.css": "text/css"}
 POLICY = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:"
 GRACE = 0.5
 """Seconds that open responses may go on after closing began."""
@@ -34,6 +35,9 @@ FLIGHT_AREA = (540, 667)
 """The booking site, 375 wide, and its instruction beside it."""
 TIMER_WIDTH = 325
 """What the area and the clock beside it need."""
+
+Zoom = Annotated[int, Field(ge=1, le=6)] | Literal["fit"]
+"""How many times larger than the package draws it; `fit`: as large as the viewport allows."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -54,7 +58,7 @@ class Asked(Wire):
 
     seed: Seed
     mode: Mode = "train"
-    zoom: Annotated[int, Field(ge=1, le=6)] = 1
+    zoom: Zoom = 1
 
 
 def viewport(name: str, *, zoom: int = 1, timer: bool = False) -> tuple[int, int]:
@@ -77,7 +81,7 @@ class MiniWobServer:
     def origin(self) -> str:
         return f"http://{HOST}:{self.port}"
 
-    def url(self, name: str, seed: int, *, mode: Mode = "train", zoom: int = 1) -> str:
+    def url(self, name: str, seed: int, *, mode: Mode = "train", zoom: Zoom = 1) -> str:
         return address(self.origin, name, Asked(seed=seed, mode=mode, zoom=zoom))
 
     async def __aenter__(self) -> Self:
@@ -115,7 +119,7 @@ class MiniWobServer:
         except ValidationError as e:
             wrong = ", ".join(str(error["loc"][0]) for error in e.errors(include_input=False))
             raise web.HTTPBadRequest(text=f"The address of this task is wrong: see {wrong}.") from None
-        text = _enlarged(name, asked, self.settings.timer) if asked.zoom > 1 else _played(name, asked, self.settings)
+        text = _enlarged(name, asked, self.settings.timer) if asked.zoom != 1 else _played(name, asked, self.settings)
         return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-store"})
 
 
@@ -149,9 +153,9 @@ def _enlarged(name: str, asked: Asked, timer: bool) -> str:
     inner = html.escape(address("", name, asked.model_copy(update={"zoom": 1})))
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>MiniWoB++</title>'
-        "<style>body{margin:0;overflow:hidden;background:#555}iframe{display:block;border:0;transform-origin:0 0}</style>"
-        f'</head><body><iframe src="{inner}" width="{width}" height="{height}" style="transform:scale({asked.zoom})">'
-        "</iframe></body></html>"
+        '<link rel="stylesheet" href="/webgym/zoom.css"></head>'
+        f'<body><iframe src="{inner}" width="{width}" height="{height}"></iframe>'
+        f'<script src="/webgym/zoom.js" data-zoom="{asked.zoom}"></script></body></html>'
     )
 
 

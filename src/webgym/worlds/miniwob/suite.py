@@ -9,7 +9,7 @@ instruction sends the agent to the words on the page, and the record keeps them 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from webgym.errors import ConfigError
 from webgym.types import FactGroup, Provenance, Split, Task
 from webgym.worlds.miniwob import package
 from webgym.worlds.miniwob.record import MAX_SEED, Mode
-from webgym.worlds.miniwob.server import Asked, address
+from webgym.worlds.miniwob.server import Asked, Zoom, address
 
 SOURCE = "miniwob"
 TEST_SEEDS = 1_000_000_000
@@ -32,7 +32,8 @@ HELD_OUT = frozenset(
 """Families that training never sees when the split is by task."""
 
 REAL_TIME = frozenset({"button-delay", "chase-circle", "hover-shape", "moving-items", "simon-says"})
-"""Tasks that run on the clock while the agent thinks. The package ships them as pages without an environment."""
+"""Tasks that run on the clock while the agent thinks; the package ships them as pages and registers no environment for them.
+`chase-circle` pays a little for doing nothing, and `hover-shape` never pays: they are left out unless asked for."""
 
 _VARIANT = re.compile(
     r"(-(\d+|nodelay|easy|medium|hard|large|soft|transfer|popup|grid|all|some|dynamic|auto)|(?<=^email-inbox)-.+)+$"
@@ -77,7 +78,7 @@ def identify(task_id: str) -> Identity:
     return Identity(name, int(seed))
 
 
-def task(name: str, seed: int, *, origin: str, zoom: int = 1) -> Task:
+def task(name: str, seed: int, *, origin: str, zoom: Zoom = 1) -> Task:
     """One problem on the server at `origin`. `website` is the whole address: that is where the episode starts."""
     if name not in package.names():
         raise ConfigError(f"MiniWoB++ has no task {name!r:.100}")
@@ -101,7 +102,14 @@ def task(name: str, seed: int, *, origin: str, zoom: int = 1) -> Task:
 
 
 def tasks(
-    split: Split, *, origin: str, seeds: int = 1, first: int = 0, by: Literal["seeds", "tasks"] = "seeds", zoom: int = 1
+    split: Split,
+    *,
+    origin: str,
+    seeds: int = 1,
+    first: int = 0,
+    by: Literal["seeds", "tasks"] = "seeds",
+    zoom: Zoom = 1,
+    real_time: bool = False,
 ) -> Iterator[Task]:
     """`seeds` problems of each task, from the `first` seed of the split on.
 
@@ -111,7 +119,7 @@ def tasks(
     base = TEST_SEEDS if split == "test" else 0
     if first < 0 or base + first + seeds > (MAX_SEED + 1 if split == "test" else TEST_SEEDS):
         raise ConfigError(f"seeds {first} to {first + seeds - 1} do not fit into the {split} split")
-    chosen: Iterable[str] = names()
+    chosen = [name for name in names() if real_time or name not in REAL_TIME]
     if by == "tasks":
         chosen = [name for name in chosen if held_out(name) == (split == "test")]
     for name in chosen:
