@@ -1,0 +1,106 @@
+"""From a chat completion to a `Reply`, keeping what a trainer needs.
+
+One text holds everything the model said, whatever a server did to it: thoughts that a reasoning parser split off come back
+between `<think>` tags, and calls that a tool parser split off come back as JSON between `<tool_call>` tags, arguments as
+they were sent. Token ids and log-probabilities are kept if the server gave one for each token, and dropped if not: half a
+record would be worse than none.
+"""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel, Field, ValidationError
+
+from webgym.agents.dialects.calls import CLOSE, OPEN
+from webgym.agents.dialects.dialect import CLOSE_THOUGHT, OPEN_THOUGHT
+from webgym.endpoint.replies import strict_json
+from webgym.types import Reply
+
+
+class _Function(BaseModel):
+    name: str = ""
+    arguments: str | None = None
+
+
+class _ToolCall(BaseModel):
+    function: _Function
+
+
+class _Spoken(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _TokenLogprob(BaseModel):
+    logprob: float
+
+
+class _Logprobs(BaseModel):
+    content: list[_TokenLogprob] | None = None
+
+
+class _Choice(BaseModel):
+    message: _Spoken
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+    token_ids: list[int] | None = None
+
+
+class _Count(BaseModel):
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+
+
+class _Completion(BaseModel):
+    """The part of a chat completion that is read; whatever else a server adds is ignored."""
+
+    model: str | None = None
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Count | None = None
+    prompt_token_ids: list[int] | None = None
+
+
+def read_completion(text: str, *, asked: str, seconds: float) -> Reply | None:
+    """The reply in a completion; None if the text is no completion."""
+    try:
+        said = _Completion.model_validate_json(text)
+    except ValidationError:
+        return None
+    choice, usage = said.choices[0], said.usage or _Count()
+    ids = tuple(choice.token_ids) if choice.token_ids else None
+    logprobs = tuple(t.logprob for t in choice.logprobs.content) if choice.logprobs and choice.logprobs.content else None
+    if ids is not None and logprobs is not None and len(ids) != len(logprobs):
+        ids = logprobs = None
+    return Reply(
+        text=_whole(choice.message),
+        model=(said.model or asked)[:200],
+        finish=(choice.finish_reason or "")[:100],
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        seconds=seconds,
+        prompt_token_ids=tuple(said.prompt_token_ids) if said.prompt_token_ids else None,
+        token_ids=ids,
+        logprobs=logprobs,
+    )
+
+
+def _whole(message: _Spoken) -> str:
+    thought = message.reasoning_content or message.reasoning
+    parts = [f"{OPEN_THOUGHT}\n{thought}\n{CLOSE_THOUGHT}"] if thought else []
+    if said := (message.content or message.refusal):
+        parts.append(said)
+    parts += [_call(call.function) for call in message.tool_calls or []]
+    return "\n".join(parts)
+
+
+def _call(function: _Function) -> str:
+    arguments = function.arguments or "{}"
+    try:
+        strict_json(arguments)
+    except ValueError:
+        arguments = json.dumps(arguments)  # a text, which no dialect takes for arguments
+    return f'{OPEN}\n{{"name": {json.dumps(function.name)}, "arguments": {arguments}}}\n{CLOSE}'

@@ -1,0 +1,214 @@
+"""The prompt of a step.
+
+    system      the dialect's prompt
+    user        the task; one line for each old round (page, action, what came of it); the oldest full round's page
+    assistant   what the model replied, without its thoughts
+    user        what came of it, and the page after it
+    …           for the last `window` rounds
+    user        what came of the last reply, and the page now
+
+Invariants. The task and the page now are always in it. Over the token budget, the oldest full rounds become lines, then the
+oldest lines go, then the list of elements is cut. An invalid reply is answered with what was wrong with it. Page words are
+one capped line each (`wording`). What is stored (`Prompt.turns`, images by hash) and what is sent (`Prompt.messages`) are
+two views of one thing: `messages_of` and `turns_of` lead from one to the other. Only images inside the window are held.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from webgym.agents.settings import ContextSettings
+from webgym.agents.wording import ADDRESS, NAME, REMARK, TITLE, inert, line
+from webgym.endpoint.messages import TURN_TOKENS, Image, Message, Role, weigh_text
+from webgym.types import ImagePart, Observation, TextPart, Turn
+
+MAX_ECHO: Final = 12_000  # characters of an old reply that are sent again
+MAX_REMARKS: Final = 5
+PATCH: Final = 28
+LEFT_OUT: Final = "\n[… left out …]\n"
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A screenshot and its hash, which the browser's side has reckoned already."""
+
+    image: Image
+    sha256: str
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message before it is sent or stored."""
+
+    role: Role
+    parts: tuple[str | Shot, ...]
+
+    @property
+    def tokens(self) -> int:
+        return TURN_TOKENS + sum(part.tokens if isinstance(part, Shot) else weigh_text(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is sent and what is stored."""
+
+    said: tuple[Said, ...]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(
+            Message(said.role, *(part.image if isinstance(part, Shot) else part for part in said.parts))
+            for said in self.said
+        )
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return tuple(Turn(role=said.role, parts=tuple(_stored(part) for part in said.parts)) for said in self.said)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens it may have, on the careful side."""
+        return sum(said.tokens for said in self.said)
+
+
+def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
+    """What is stored of a prompt that was sent."""
+    return tuple(
+        Turn(
+            role=message.role,
+            parts=tuple(
+                ImagePart(sha256=hashlib.sha256(part.data).hexdigest()) if isinstance(part, Image) else TextPart(text=part)
+                for part in message.parts
+            ),
+        )
+        for message in messages
+    )
+
+
+def messages_of(turns: Sequence[Turn], load: Callable[[str], bytes]) -> tuple[Message, ...]:
+    """The prompt as it was sent, its images loaded by their hashes."""
+    return tuple(
+        Message(turn.role, *(_image(load(part.sha256)) if isinstance(part, ImagePart) else part.text for part in turn.parts))
+        for turn in turns
+    )
+
+
+@dataclass(frozen=True)
+class Round:
+    """A step that is over, as it may appear in later prompts."""
+
+    number: int
+    title: str
+    before: str  # what the model was told beside the screenshot
+    reply: str  # without thoughts
+    done: str  # the action in a few words, or that there was none
+    result: str  # what came of it, in a few words
+    answer: str  # what came of it, as the model is told right after
+
+    @property
+    def line(self) -> str:
+        return f'{self.number}. "{self.title}": {self.done} → {self.result}'
+
+
+class Context:
+    """The history of one episode and the prompts made from it."""
+
+    def __init__(self, instruction: str, website: str, settings: ContextSettings) -> None:
+        self.settings = settings
+        self._task = f"Task: {inert(instruction)}"
+        if website:
+            self._task += f"\nWebsite: {line(website, ADDRESS)}"
+        self._rounds: list[Round] = []
+        self._shots: deque[Shot] = deque(maxlen=settings.window)
+
+    def keep(self, round_: Round, shot: Shot) -> None:
+        """A step is over."""
+        self._rounds.append(round_)
+        self._shots.append(shot)
+
+    def prompt(self, system: str, observation: Observation, shot: Shot) -> Prompt:
+        """The prompt for the page now, within the token budget as far as that is possible."""
+        elements, budget = _elements(observation), self.settings.token_budget
+        page = describe_page(observation)
+        full, lines = len(self._shots), len(self._rounds) - len(self._shots)
+        while True:
+            prompt = Prompt(tuple(self._lay_out(system, page, elements, shot, full, lines)))
+            over = prompt.tokens - budget
+            if over <= 0:
+                return prompt
+            if full:
+                full, lines = full - 1, lines + 1
+            elif lines:
+                lines = max(0, lines - max(1, over // 40))
+            elif elements:
+                elements = elements[: len(elements) // 2]
+            else:
+                return prompt
+
+    def _lay_out(self, system: str, page: str, elements: Sequence[str], shot: Shot, full: int, lines: int) -> Iterator[Said]:
+        """`full` rounds in full, and a line for each of the `lines` rounds before those."""
+        yield Said("system", (system,))
+        now = "\n".join([page, *(["Elements:", *elements] if elements else [])])
+        old, recent = self._rounds[: len(self._rounds) - full], self._rounds[len(self._rounds) - full :]
+        shots = list(self._shots)[len(self._shots) - full :]
+        opening = "\n\n".join([self._task, *self._earlier(old, lines)])
+        for round_, seen in zip(recent, shots, strict=True):
+            yield Said("user", (f"{opening}\n\n{round_.before}", seen))
+            yield Said("assistant", (round_.reply,))
+            opening = round_.answer
+        if not recent and old:
+            opening += f"\n\n{old[-1].answer}"
+        yield Said("user", (f"{opening}\n\n{now}", shot))
+
+    def _earlier(self, old: Sequence[Round], lines: int) -> Iterator[str]:
+        if not old:
+            return
+        gone = len(old) - lines
+        told = [f"({gone} older steps are left out)"] if gone else []
+        yield "\n".join(["Earlier steps:", *told, *(round_.line for round_ in old[gone:])])
+
+
+def take(observation: Observation, image_tokens: int | None) -> Shot | None:
+    """The screenshot of an observation, weighed."""
+    shot = observation.screenshot
+    if shot is None:
+        return None
+    tokens = math.ceil(shot.width / PATCH) * math.ceil(shot.height / PATCH) + 2 if image_tokens is None else image_tokens
+    return Shot(Image(shot.data, shot.format), shot.sha256, tokens)
+
+
+def describe_page(observation: Observation) -> str:
+    """What is told of a page beside its screenshot."""
+    told = [f"Page: {line(observation.title, TITLE) or '(no title)'}", f"Address: {line(observation.url, ADDRESS)}"]
+    if len(observation.tabs) > 1:
+        told.append(f"Tabs: {len(observation.tabs)} are open.")
+    remarks = [f"A dialog ({dialog.kind}) said: {dialog.message}" for dialog in observation.dialogs]
+    remarks += [f"Download {download.state}: {download.name}" for download in observation.downloads]
+    remarks += [f"Could not load: {observation.navigation_error}"] if observation.navigation_error else []
+    remarks += [f"Note: {note}" for note in observation.notes]
+    return "\n".join(told + [line(remark, REMARK) for remark in remarks[:MAX_REMARKS]])
+
+
+def echo(reply: str) -> str:
+    """An old reply as it is sent again: whole, unless it ran away. No message is empty, which some servers refuse."""
+    if len(reply) > MAX_ECHO:
+        reply = f"{reply[: MAX_ECHO // 2]}{LEFT_OUT}{reply[-MAX_ECHO // 2 :]}"
+    return reply.strip() or "(nothing)"
+
+
+def _elements(observation: Observation) -> list[str]:
+    return [f'[{mark.id}] {line(mark.role, 30)} "{line(mark.name, NAME)}"' for mark in observation.marks or ()]
+
+
+def _stored(part: str | Shot) -> TextPart | ImagePart:
+    return ImagePart(sha256=part.sha256) if isinstance(part, Shot) else TextPart(text=part)
+
+
+def _image(data: bytes) -> Image:
+    return Image(data, "png" if data.startswith(b"\x89PNG") else "jpeg")

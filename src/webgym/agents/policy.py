@@ -1,0 +1,176 @@
+"""The client of the policy's endpoint: one `Policy` a process, shared by every episode.
+
+    async with Policy(settings) as policy:
+        reply = await policy.ask(messages, episode=episode_id)
+
+Invariants. An episode stays with one replica, chosen by a hash of its id, so that the server's prefix cache serves it; it
+moves only while its replica is down, and returns when that is over. Every try has a deadline. A server that is busy
+(Retry-After) is waited for, one that is down is left alone for a while and another tried at once. A failure starts a budget
+of `patience` seconds, after which no try begins and `EndpointDown` is raised. Replies are never cached. The API key is in no
+log, error or reply.
+
+    408, 409, 425, 429, 5xx with Retry-After          the same replica, everyone pausing for as long as it asks
+    the same without, no connection, broken, late,
+    200 with a body that is no chat completion        another replica, then pauses that double, jittered
+    any other status                                  never again (EndpointRefused)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import msgspec
+
+from webgym.agents.completion import read_completion
+from webgym.agents.settings import PolicySettings
+from webgym.endpoint.limits import Clock, Limits, Sleep
+from webgym.endpoint.messages import Message
+from webgym.endpoint.transport import Transport, backoff, read_key
+from webgym.errors import EndpointDown
+from webgym.types import Reply
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReplicaTotals:
+    """What one replica has done so far. `seconds` is the time that answered tries took."""
+
+    url: str
+    replies: int = 0
+    failures: int = 0
+    in_flight: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    down: bool = False
+
+
+class _Replica:
+    def __init__(self, url: str, transport: Transport, limits: Limits, clock: Clock) -> None:
+        self.url, self._transport, self.limits, self._clock = url, transport, limits, clock
+        self.totals = ReplicaTotals(url)
+        self._avoided_until = float("-inf")
+
+    @property
+    def down(self) -> bool:
+        return self._clock() < self._avoided_until
+
+    def failed(self, avoid: float) -> None:
+        self._avoided_until = self._clock() + avoid
+
+    async def try_once(self, body: bytes, model: str) -> Reply:
+        async with self.limits.admit(0):
+            self._count(in_flight=1)
+            began = self._clock()
+            try:
+                text = await self._transport.post(body)
+                seconds = self._clock() - began
+                reply = read_completion(text, asked=model, seconds=seconds)
+                if reply is None:
+                    raise EndpointDown(f"model {model}: the answer is no chat completion: {text[:100]!r}")
+            except BaseException:
+                self._count(in_flight=-1, failures=1)
+                raise
+        tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+        self._count(in_flight=-1, replies=1, seconds=seconds, **tokens)
+        self._avoided_until = float("-inf")
+        return reply.model_copy(update={"text": self._transport.discreet(reply.text)})
+
+    def _count(self, **more: Any) -> None:
+        self.totals = replace(self.totals, **{name: getattr(self.totals, name) + value for name, value in more.items()})
+
+
+class Policy:
+    """A model that acts. Enter it once; `totals` tells what each replica has done."""
+
+    def __init__(
+        self,
+        settings: PolicySettings,
+        *,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self.settings = settings
+        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._replicas: list[_Replica] = []
+
+    def __repr__(self) -> str:
+        return f"Policy({self.settings.model!r} at {len(self.settings.urls)} replicas)"
+
+    async def __aenter__(self) -> Self:
+        settings, key = self.settings, read_key(self.settings.key_variable)
+        async with AsyncExitStack() as stack:
+            for url in settings.urls:
+                transport = Transport(
+                    url,
+                    settings.model,
+                    key,
+                    concurrency=settings.concurrency,
+                    connect_timeout=settings.connect_timeout,
+                    timeout=settings.timeout,
+                    max_reply_bytes=settings.max_reply_bytes,
+                )
+                await stack.enter_async_context(transport)
+                limits = Limits(settings.concurrency, None, None, clock=self._clock, sleep=self._sleep)
+                self._replicas.append(_Replica(url, transport, limits, self._clock))
+            self._open = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    @property
+    def totals(self) -> tuple[ReplicaTotals, ...]:
+        return tuple(replace(replica.totals, down=replica.down) for replica in self._replicas)
+
+    async def ask(self, messages: Sequence[Message], *, episode: str) -> Reply:
+        """The model's reply. Raises EndpointDown when patience has ended, EndpointRefused for a request it will not take."""
+        settings, body = self.settings, msgspec.json.encode(self._body(messages))
+        order = sorted(self._replicas, key=lambda replica: _rank(episode, replica.url))
+        failures, give_up = 0, float("inf")
+        while True:
+            replica = next((replica for replica in order if not replica.down), order[failures % len(order)])
+            try:
+                return await replica.try_once(body, settings.model)
+            except EndpointDown as e:
+                failures += 1
+                now, asked = self._clock(), e.retry_after or 0.0
+                give_up = min(give_up, now + settings.patience)
+                if e.retry_after is None:
+                    replica.failed(settings.avoid)
+                # A pause at least once a round of the replicas, however short they are avoided.
+                alternative = e.retry_after is None and failures % len(order) and any(not other.down for other in order)
+                own = backoff(failures, first=settings.backoff, longest=settings.max_backoff, chance=self._chance)
+                pause = 0.0 if alternative else asked + own
+                if now >= give_up or now + pause > give_up:
+                    raise
+                if asked:
+                    replica.limits.hold(asked)
+                log.debug("episode %s: %s; again in %.2f s", episode, e, pause)
+            await self._sleep(pause)
+
+    def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "model": settings.model,
+            "messages": [message.wire() for message in messages],
+            **settings.sampling.model_dump(exclude_none=True),
+            **({"return_token_ids": True} if settings.token_ids else {}),
+            **({"logprobs": True} if settings.logprobs else {}),
+            **settings.extra_body,
+        }
+
+
+def _rank(episode: str, url: str) -> bytes:
+    """Rendezvous hashing: each episode has its own order of the replicas, and losing one moves only its own episodes."""
+    return hashlib.blake2b(f"{episode} {url}".encode(), digest_size=8).digest()
