@@ -2,15 +2,16 @@
 
 One text holds everything the model said, whatever a server did to it: thoughts that a reasoning parser split off come back
 between `<think>` tags, and calls that a tool parser split off come back as JSON between `<tool_call>` tags, arguments as
-they were sent. Token ids and log-probabilities are kept if the server gave one for each token, and dropped if not: half a
-record would be worse than none.
+they were sent. Token ids and log-probabilities are kept if the server gave a finite one for each token, and dropped if not:
+half a record would be worse than none. Whatever a model says is a reply; only a body that is no completion is none.
 """
 
 from __future__ import annotations
 
 import json
+import math
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from webgym.agents.dialects.calls import CLOSE, OPEN
 from webgym.agents.dialects.dialect import CLOSE_THOUGHT, OPEN_THOUGHT
@@ -20,7 +21,7 @@ from webgym.types import Reply
 
 class _Function(BaseModel):
     name: str = ""
-    arguments: str | None = None
+    arguments: JsonValue = None
 
 
 class _ToolCall(BaseModel):
@@ -60,19 +61,20 @@ class _Completion(BaseModel):
 
     model: str | None = None
     choices: list[_Choice] = Field(min_length=1)
-    usage: _Count | None = None
+    usage: object = None
     prompt_token_ids: list[int] | None = None
 
 
 def read_completion(text: str, *, asked: str, seconds: float) -> Reply | None:
     """The reply in a completion; None if the text is no completion."""
-    try:
-        said = _Completion.model_validate_json(text)
-    except ValidationError:
+    said = _parse(text) or _parse(_without_surrogates(text))
+    if said is None:
         return None
-    choice, usage = said.choices[0], said.usage or _Count()
+    choice, usage = said.choices[0], _count(said.usage)
     ids = tuple(choice.token_ids) if choice.token_ids else None
     logprobs = tuple(t.logprob for t in choice.logprobs.content) if choice.logprobs and choice.logprobs.content else None
+    if logprobs is not None and not all(map(math.isfinite, logprobs)):
+        logprobs = None
     if ids is not None and logprobs is not None and len(ids) != len(logprobs):
         ids = logprobs = None
     return Reply(
@@ -88,6 +90,28 @@ def read_completion(text: str, *, asked: str, seconds: float) -> Reply | None:
     )
 
 
+def _parse(text: str) -> _Completion | None:
+    try:
+        return _Completion.model_validate_json(text)
+    except ValidationError:
+        return None
+
+
+def _without_surrogates(text: str) -> str:
+    """Half a character, which a model can be made to say and a server may escape, is no reason to lose the reply."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _count(usage: object) -> _Count:
+    try:
+        return _Count.model_validate(usage)
+    except ValidationError:
+        return _Count()
+
+
 def _whole(message: _Spoken) -> str:
     thought = message.reasoning_content or message.reasoning
     parts = [f"{OPEN_THOUGHT}\n{thought}\n{CLOSE_THOUGHT}"] if thought else []
@@ -99,6 +123,8 @@ def _whole(message: _Spoken) -> str:
 
 def _call(function: _Function) -> str:
     arguments = function.arguments or "{}"
+    if not isinstance(arguments, str):  # some servers have parsed them already
+        arguments = json.dumps(arguments)
     try:
         strict_json(arguments)
     except ValueError:

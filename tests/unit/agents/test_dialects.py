@@ -229,10 +229,10 @@ def test_the_first_coordinate_off_the_grid_is_refused(name: DialectName, x: int)
 @every_dialect
 def test_a_hundred_thousand_tokens_are_refused_at_once(name: DialectName) -> None:
     for filler in ("click ", "<tool_call>", "[" * 5, "Action: wait()\n", "<parameter=a>", "\\'"):
-        before = time.perf_counter()
+        before = time.process_time()
         assert isinstance(dialect(name).read((filler * 100_000)[: MAX_REPLY + 1], WIDE), Invalid)
         assert isinstance(dialect(name).read((filler * 100_000)[:MAX_REPLY], WIDE), Invalid)
-        assert time.perf_counter() - before < 1
+        assert time.process_time() - before < 1
 
 
 def test_deeply_nested_json_is_invalid() -> None:

@@ -75,6 +75,26 @@ async def test_token_ids_and_logprobs_are_asked_for_and_kept(server: PolicyServe
     assert server.bodies[0]["logprobs"] is True
 
 
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r'{"choices": [{"message": {"content": "half \ud800 a character"}}]}', "half ? a character"),
+        ('{"choices": [{"message": {"content": "x"}, "logprobs": {"content": [{"logprob": -Infinity}]}}]}', "x"),
+        ('{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": null}}', "x"),
+        ('{"choices": [{"message": {"content": null}}]}', ""),
+    ],
+    ids=["surrogate", "infinite logprob", "no count", "silence"],
+)
+async def test_an_odd_completion_is_still_a_reply(server: PolicyServer, body: str, text: str) -> None:
+    server.plan = [web.Response(text=body)]
+    async with at(server) as policy:
+        reply = await policy.ask(PROMPT, episode="e")
+    assert reply.text == text
+    assert reply.logprobs is None
+    assert isinstance(dialect("qwen3_vl").read(reply.text, Screen(1280, 768)), Invalid)
+    assert len(server.bodies) == 1
+
+
 async def test_calls_and_thoughts_that_the_server_split_off_come_back_into_the_text(server: PolicyServer) -> None:
     call = {"type": "function", "id": "1", "function": {"name": "go_back", "arguments": "{}"}}
     broken = {"type": "function", "id": "1", "function": {"name": "go_back", "arguments": '{"a'}}
