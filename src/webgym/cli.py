@@ -78,6 +78,18 @@ def _tasks(arguments: list[str]) -> int:
             raise ConfigError(f"there is no `webgym tasks {arguments[0]}`: use build, stats, show, validate or probe")
 
 
+def _audit(arguments: list[str]) -> int:
+    from webgym.store.commands import run_audit
+
+    return run_audit(arguments)
+
+
+def _export(arguments: list[str]) -> int:
+    from webgym.store.commands import run_export
+
+    return run_export(arguments)
+
+
 COMMANDS: dict[str, Command] = {
     "demo": Command(
         "A scripted agent at work in a leased browser, on a bundled page; no internet needed.",
@@ -103,6 +115,19 @@ COMMANDS: dict[str, Command] = {
         webgym tasks show tasks.parquet --band hard --limit 3
         webgym tasks validate tasks.parquet
         webgym tasks probe --tasks tasks.parquet --out health.jsonl    # which websites are up; needs `webgym serve`""",
+    ),
+    "audit": Command(
+        "Whether a run's folder is whole: every planned episode accounted for, every file readable.",
+        _audit,
+        """\
+        webgym audit runs/first
+        webgym audit runs/first --finished      # the run is over: nothing may be missing
+        webgym audit runs/first --repair        # clear what a crash left, set aside what is damaged""",
+    ),
+    "export": Command(
+        "A run's episodes as JSON lines, with their images.",
+        _export,
+        "webgym export runs/first --out first/\nwebgym export runs/first --out test/ --split test",
     ),
     "browser": Command(
         "Which Chromium is used and why; `webgym browser install` gets one.",

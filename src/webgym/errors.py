@@ -24,6 +24,10 @@
     │   ├── EndpointRefused   it will not take this request; `status` says why, repeating it does not help
     │   ├── UnusableReply     it answered, and the answer cannot be used; `fault` says how
     │   └── BudgetSpent       asking could cost more than is left
+    ├── StoreError            a run's folder cannot be read or written as asked
+    │   ├── DiskFull          no room; nothing half written is visible, the same call works once there is room
+    │   ├── Damaged           what is on disk is not what was written
+    │   └── NewerVersion      written by a later WebGym than this one
     └── LeakageError          a task set shares a website, or a family of tasks, between train and test
 
 An infrastructure error is never a reward: whoever catches one of these records an outcome, not a score.
@@ -94,6 +98,22 @@ class BudgetSpent(EndpointError):
 
 class LeakageError(WebGymError):
     """Train and test are not apart."""
+
+
+class StoreError(WebGymError):
+    """A run's folder cannot be read or written as asked."""
+
+
+class DiskFull(StoreError):
+    """No room on the disk, or in the quota. Nothing half written is visible."""
+
+
+class Damaged(StoreError):
+    """What is on disk is not what was written."""
+
+
+class NewerVersion(StoreError):
+    """A file of a later version of its format: nothing is wrong with it, this program is too old."""
 
 
 class ServerError(WebGymError):

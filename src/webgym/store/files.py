@@ -1,0 +1,271 @@
+"""Every byte the store writes goes through here, and appears whole or not at all.
+
+A new file is written under a staging name, brought to the disk, and linked to its own name. A link fails if the name is
+taken, also between processes, so the first writer wins. Each writer's staging names begin with its mark, a file it holds
+locked for as long as it lives; the lock falls with the process, however it dies. A staging file whose mark is free is left
+over, and whoever opens the run next removes it.
+
+`checkpoint` is called with a name before and after every operation that changes the disk: fault tests stop there.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from webgym.errors import DiskFull, StoreError
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_MARK: Final = ".mark"
+_LOCK_SECONDS: Final = 30.0
+_CHUNK: Final = 1 << 20
+
+Checkpoint = Callable[[str], None]
+
+
+def _go_on(_: str) -> None:
+    return
+
+
+@contextmanager
+def trouble(doing: str) -> Iterator[None]:
+    """Give an operating system's error one of our names."""
+    try:
+        yield
+    except OSError as e:
+        kind = DiskFull if e.errno in _FULL else StoreError
+        raise kind(f"{doing}: {e.strerror or e}") from e
+
+
+class Disk:
+    """One run's folder as its writers see it. Safe to use from several threads; every call blocks."""
+
+    def __init__(self, root: Path, *, checkpoint: Checkpoint = _go_on, chunk: int = _CHUNK) -> None:
+        self.root = root
+        self._checkpoint, self._chunk = checkpoint, chunk
+        self._staging = root / "staging"
+        self._mark: tuple[str, int] | None = None
+        self._numbers = count()
+        self._starting = threading.Lock()
+
+    # ── New files ──
+
+    @contextmanager
+    def staged(self, data: bytes, *, durable: bool = True) -> Iterator[Path]:
+        """The bytes under a staging name, which is gone afterwards."""
+        path = self._staging / f"{self._my_mark()}.{next(self._numbers)}"
+        try:
+            with trouble(f"writing {path.parent}"):
+                self._checkpoint("stage")
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+                try:
+                    self._write(handle, data, "stage part")
+                    if durable:
+                        os.fsync(handle)
+                finally:
+                    os.close(handle)
+                self._checkpoint("staged")
+            yield path
+        finally:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            self._checkpoint("unstaged")
+
+    def link(self, staged: Path, path: Path, *, durable: bool = True) -> bool:
+        """Give staged bytes their name; false, and nothing done, if the name is taken."""
+        with trouble(f"writing {path}"):
+            self._checkpoint("link")
+            try:
+                os.link(staged, path)
+            except FileExistsError:
+                return False
+            self._checkpoint("linked")
+        if durable:
+            self.sync(path.parent)
+        return True
+
+    def publish(self, path: Path, data: bytes, *, durable: bool = True) -> bool:
+        """A new file; false, and nothing done, if the name is taken."""
+        self.folder(path.parent)
+        with self.staged(data, durable=durable) as staged:
+            return self.link(staged, path, durable=durable)
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """A file in the place of another: readers see the old one or the new one."""
+        self.folder(path.parent)
+        with self.staged(data) as staged, trouble(f"writing {path}"):
+            self._checkpoint("replace")
+            staged.replace(path)
+            self._checkpoint("replaced")
+        self.sync(path.parent)
+
+    # ── Old files ──
+
+    def append(self, path: Path, data: bytes, *, durable: bool) -> None:
+        """Add to the end of a file; on an error the file is as long as before. The caller holds the lock."""
+        with trouble(f"writing {path}"):
+            self._checkpoint("append")
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            try:
+                before = os.fstat(handle).st_size
+                try:
+                    self._write(handle, data, "append part")
+                    if durable:
+                        os.fsync(handle)
+                except OSError:
+                    os.ftruncate(handle, before)
+                    raise
+            finally:
+                os.close(handle)
+            self._checkpoint("appended")
+        if durable and not before:
+            self.sync(path.parent)
+
+    def cut(self, path: Path, length: int) -> None:
+        """Take off what follows the first `length` bytes. The caller holds the lock."""
+        with trouble(f"writing {path}"):
+            self._checkpoint("cut")
+            os.truncate(path, length)
+            self._checkpoint("was cut")
+
+    def move(self, path: Path, to: Path) -> None:
+        self.folder(to.parent)
+        with trouble(f"moving {path}"):
+            self._checkpoint("move")
+            path.replace(to)
+            self._checkpoint("moved")
+        self.sync(to.parent)
+
+    def folder(self, path: Path) -> None:
+        """A folder that is there, and stays there after a power cut."""
+        if path.is_dir():
+            return
+        with trouble(f"making {path}"):
+            missing = [path, *(parent for parent in path.parents if not parent.exists())]
+            self._checkpoint("folder")
+            path.mkdir(parents=True, exist_ok=True)
+            self._checkpoint("foldered")
+        for one in reversed(missing):
+            self.sync(one.parent)
+
+    def sync(self, path: Path) -> None:
+        """Bring a file's bytes, or a folder's names, to the disk."""
+        with trouble(f"writing {path}"):
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+            self._checkpoint("synced")
+
+    def free_space(self) -> int:
+        """Bytes that may still be written."""
+        with trouble(f"looking at {self.root}"):
+            found = os.statvfs(self.root)
+        return found.f_bavail * found.f_frsize
+
+    @contextmanager
+    def alone(self, path: Path) -> Iterator[None]:
+        """One thread of one process at a time, per lock file. A lock falls with its holder."""
+        with trouble(f"locking {path}"):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            until, pause = time.monotonic() + _LOCK_SECONDS, 0.0005
+            while not _taken(handle):
+                if time.monotonic() > until:
+                    raise StoreError(f"{path} has been held by another process for {_LOCK_SECONDS:g} s; is it stopped?")
+                time.sleep(pause)
+                pause = min(2 * pause, 0.02)
+            yield
+        finally:
+            os.close(handle)
+
+    # ── Staging ──
+
+    def leftovers(self) -> list[Path]:
+        """Staging files of writers that are no more, marks last."""
+        if not self._staging.is_dir():
+            return []
+        found: dict[str, list[Path]] = {}
+        for path in self._staging.iterdir():
+            found.setdefault(path.name.partition(".")[0], []).append(path)
+        left = []
+        for mark, paths in found.items():
+            if not self._alive(mark):
+                left += sorted(paths, key=lambda path: path.suffix == _MARK)
+        return left
+
+    def sweep(self) -> int:
+        """Remove what dead writers left; returns how many files that were."""
+        left = self.leftovers()
+        with trouble(f"clearing {self._staging}"):
+            for path in left:
+                self._checkpoint("sweep")
+                path.unlink(missing_ok=True)
+        return len(left)
+
+    def close(self) -> None:
+        """Give the mark back. The disk may be used again."""
+        with self._starting:
+            if self._mark is not None:
+                mark, handle = self._mark
+                with suppress(OSError):
+                    (self._staging / f"{mark}{_MARK}").unlink(missing_ok=True)
+                os.close(handle)
+                self._mark = None
+
+    def _my_mark(self) -> str:
+        with self._starting:
+            while self._mark is None:
+                self.folder(self._staging)
+                self._mark = self._new_mark()
+            return self._mark[0]
+
+    def _new_mark(self) -> tuple[str, int] | None:
+        """A locked mark; none if a sweeper took the new file for a dead writer's before it was locked."""
+        mark = secrets.token_hex(8)
+        path = self._staging / f"{mark}{_MARK}"
+        with trouble(f"writing {self._staging}"):
+            self._checkpoint("mark")
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            self._checkpoint("marked")
+        if _taken(handle) and path.exists():
+            return mark, handle
+        os.close(handle)
+        return None
+
+    def _alive(self, mark: str) -> bool:
+        if self._mark is not None and self._mark[0] == mark:
+            return True
+        try:
+            handle = os.open(self._staging / f"{mark}{_MARK}", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            return not _taken(handle)
+        finally:
+            os.close(handle)
+
+    def _write(self, handle: int, data: bytes, part: str) -> None:
+        rest = memoryview(data)
+        while rest:
+            written = os.write(handle, rest[: self._chunk])
+            rest = rest[written:]
+            self._checkpoint(part)
+
+
+def _taken(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

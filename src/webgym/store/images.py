@@ -1,0 +1,75 @@
+"""Screenshots, each once, under the hash of its bytes.
+
+An image is written under a staging name and linked to its own, so a name always stands for whole bytes; reading checks
+them against the name. Writing does not wait for the disk: committing an episode brings its images there first, which
+costs one pass for all of them, and images of abandoned episodes cost nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from webgym.errors import Damaged, StoreError
+from webgym.store.files import Disk, trouble
+
+Format = Literal["jpeg", "png"]
+_ENDINGS: Final[dict[Format, str]] = {"jpeg": ".jpg", "png": ".png"}
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class Images:
+    """The image folder of a run. Calls block; they may be made from several threads."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self._folder, self._disk = folder, disk
+
+    def put(self, data: bytes, image_format: Format) -> str:
+        """Keep an image; returns its hash. One that is there already costs a look at the folder."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        path = self._path(sha256, _ENDINGS[image_format])
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            self._disk.publish(path, data, durable=False)
+        else:
+            if size != len(data):  # a power cut can leave a name with missing bytes
+                self._disk.replace(path, data)
+        return sha256
+
+    def get(self, sha256: str) -> bytes:
+        """An image's bytes, checked against its hash."""
+        path = self.path(sha256)
+        with trouble(f"reading {path}"):
+            data = path.read_bytes()
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise Damaged(f"{path}: the bytes are not those of its name")
+        return data
+
+    def path(self, sha256: str) -> Path:
+        """Where an image is; an unknown one is an error."""
+        if _HASH.fullmatch(sha256):
+            for ending in _ENDINGS.values():
+                path = self._path(sha256, ending)
+                if path.is_file():
+                    return path
+        raise StoreError(f"there is no image {sha256[:64]!r} in {self._folder}")
+
+    def sync(self, hashes: Iterable[str]) -> None:
+        """Bring images to the disk; one that is not here is an error."""
+        paths = [self.path(sha256) for sha256 in hashes]
+        for path in paths:
+            self._disk.sync(path)
+        for folder in {path.parent for path in paths}:
+            self._disk.sync(folder)
+
+    def __iter__(self) -> Iterator[Path]:
+        if self._folder.is_dir():
+            for shard in sorted(self._folder.iterdir()):
+                yield from sorted(shard.iterdir()) if shard.is_dir() else (shard,)
+
+    def _path(self, sha256: str, ending: str) -> Path:
+        return self._folder / sha256[:2] / f"{sha256}{ending}"
