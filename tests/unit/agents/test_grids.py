@@ -49,9 +49,13 @@ def test_a_pixel_said_on_a_grid_is_the_nearest_that_the_grid_has(
     assert 0 <= back_y <= screen.height - 1
 
 
-@given(screens, grids, st.floats(), st.floats())
-def test_whatever_is_said_is_on_the_screen_or_refused(screen: Screen, grid: Grid, x: float, y: float) -> None:
+fractions = st.sampled_from([0.0, 0.5, 1.0]) | st.floats()
+
+
+@given(screens, grids, fractions, fractions)
+def test_whatever_is_said_is_on_the_screen_or_refused(screen: Screen, grid: Grid, across: float, down: float) -> None:
     last_x, last_y = grid.last(screen)
+    x, y = across * last_x, down * last_y
     if 0 <= x <= last_x and 0 <= y <= last_y:
         found_x, found_y = to_pixel(grid, x, y, screen)
         assert 0 <= found_x <= screen.width - 1
