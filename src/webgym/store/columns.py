@@ -1,7 +1,8 @@
 """An episode as a table: one row a step, and the episode's own fields on every row.
 
-The table is for people and their tools. What it cannot say without loss, an episode without steps for one, is in the
-file's metadata: the episode's fields as JSON. The table's columns that repeat those are written and never read back.
+The table is for people and their tools. The episode's own fields are also in the file's metadata, as JSON and without loss;
+the columns that repeat them are written and never read back. An episode without steps has one row whose `step` is null,
+because some readers refuse a file without rows.
 """
 
 from __future__ import annotations
@@ -104,7 +105,9 @@ def to_table(episode: Episode) -> pa.Table:
         episode.started,
         episode.ended,
     )
-    arrays = [pa.repeat(pa.scalar(value, kind), count) for value, (_, kind) in zip(shared, EPISODE_COLUMNS, strict=True)]
+    arrays = [
+        pa.repeat(pa.scalar(value, kind), max(1, count)) for value, (_, kind) in zip(shared, EPISODE_COLUMNS, strict=True)
+    ]
     columns: tuple[Sequence[object], ...] = (
         [step.index for step in steps],
         [step.screenshot for step in steps],
@@ -121,7 +124,7 @@ def to_table(episode: Episode) -> pa.Table:
         [step.unchanged for step in steps],
         [step.seconds for step in steps],
     )
-    arrays += [pa.array(values, kind) for values, (_, kind) in zip(columns, STEP_COLUMNS, strict=True)]
+    arrays += [pa.array(values or [None], kind) for values, (_, kind) in zip(columns, STEP_COLUMNS, strict=True)]
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
@@ -130,6 +133,8 @@ def step_values(table: pa.Table) -> Iterator[dict[str, object]]:
     plain = [name for name in Step.model_fields if name not in ("index", "action", "prompt", "reply")]
     names = ["step", "action", "arguments", "prompt", "reply", *plain]
     for index, kind, arguments, prompt, reply, *rest in zip(*(table.column(n).to_pylist() for n in names), strict=True):
+        if index is None:
+            continue
         yield {
             "index": index,
             "action": None if kind is None else {"kind": kind, **json.loads(arguments)},

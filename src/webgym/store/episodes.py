@@ -62,8 +62,8 @@ def decode(data: bytes, path: Path) -> Episode:
         if int(version) > VERSION:
             raise NewerVersion(f"{path} is of version {int(version)}; this reads up to {VERSION}: use a later WebGym")
         table = file.read(use_threads=False)
-        if table.schema.names != SCHEMA.names:
-            raise Damaged(f"{path} has the columns {table.schema.names}")
+        if not table.schema.equals(SCHEMA):
+            raise Damaged(f"{path} has other columns than an episode of version {VERSION}")
         found = Episode.model_validate_json(fields[:-1] + b',"steps":[]}')
         return Episode.model_validate({**dict(found), "steps": tuple(step_values(table))})
     except (

@@ -1,0 +1,71 @@
+"""`webgym audit` and `webgym export`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.store.making import make_episode, make_judgement
+from webgym import cli
+from webgym.store import Run
+from webgym.store.episodes import images_of
+from webgym.store.export import Exported
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    with Run.create(tmp_path / "run") as made:
+        made.plan(0, ["task-0", "task-1", "task-2"])
+        for n, split in enumerate(("train", "test")):
+            assert made.commit(make_episode(made, n, split=split))
+        made.add_judgement(make_judgement(next(made.planned()).id))
+    return made
+
+
+def test_audit_says_what_there_is_and_its_exit_status_tells_a_breach(run: Run, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["audit", str(run.path)]) == 0
+    assert "no breach" in capsys.readouterr().out
+    assert cli.main(["audit", str(run.path), "--finished"]) == 1
+    said = capsys.readouterr().out
+    assert "1 breaches" in said
+    assert "resume" in said
+
+
+def test_audit_repairs_when_asked(run: Run):
+    (run.path / "outcomes.jsonl").write_bytes(b"\x1b[31mgarbage\n" + (run.path / "outcomes.jsonl").read_bytes())
+    assert cli.main(["audit", str(run.path)]) == 1
+    assert cli.main(["audit", str(run.path), "--repair"]) == 0
+    assert cli.main(["audit", str(run.path)]) == 0
+
+
+def test_damaged_bytes_do_not_drive_the_terminal(run: Run, capsys: pytest.CaptureFixture[str]):
+    (run.path / "episodes/000000/[bold]\x1b[31m").write_bytes(b"")
+    assert cli.main(["audit", str(run.path)]) == 1
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert "[bol" in said  # nor are they taken for markup
+
+
+def test_audit_of_what_is_no_run_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["audit", str(tmp_path)]) == cli.EXIT_USAGE
+    assert "has no run.json" in capsys.readouterr().err
+
+
+def test_export_writes_episodes_with_their_judgements_and_images(run: Run, tmp_path: Path):
+    out = tmp_path / "out"
+    assert cli.main(["export", str(run.path), "--out", str(out)]) == 0
+    lines = [Exported.model_validate_json(line) for line in (out / "episodes.jsonl").read_bytes().splitlines()]
+    assert [line.episode for line in lines] == list(run.episodes())
+    assert sum(len(line.judgements) for line in lines) == 1
+    for line in lines:
+        for sha256 in images_of(line.episode):
+            assert (out / "images" / f"{sha256}.jpg").read_bytes() == run.images.get(sha256)
+    assert cli.main(["export", str(run.path), "--out", str(out)]) == cli.EXIT_USAGE
+
+
+def test_export_takes_one_split(run: Run, tmp_path: Path):
+    assert cli.main(["export", str(run.path), "--out", str(tmp_path / "out"), "--split", "test"]) == 0
+    (line,) = (tmp_path / "out/episodes.jsonl").read_bytes().splitlines()
+    assert json.loads(line)["episode"]["task"]["split"] == "test"
