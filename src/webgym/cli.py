@@ -90,6 +90,33 @@ def _export(arguments: list[str]) -> int:
     return run_export(arguments)
 
 
+def _worlds(arguments: list[str]) -> int:
+    from webgym.errors import ConfigError
+
+    match arguments:
+        case ["serve", *rest]:
+            from webgym.worlds.commands import run_serve
+
+            return run_serve(rest)
+        case ["tasks", *rest]:
+            from webgym.tasks.files import task_writer
+            from webgym.worlds.commands import run_tasks
+
+            return run_tasks(rest, task_writer)
+        case ["show", *rest]:
+            from webgym.worlds.commands import run_show
+
+            return run_show(rest)
+        case ["add", *rest]:
+            from webgym.worlds.commands import run_add
+
+            return run_add(rest)
+        case [] | ["-h" | "--help"]:
+            return 0
+        case _:
+            raise ConfigError(f"there is no `webgym worlds {arguments[0]}`: use serve, tasks, show or add")
+
+
 COMMANDS: dict[str, Command] = {
     "demo": Command(
         "A scripted agent at work in a leased browser, on a bundled page; no internet needed.",
@@ -129,6 +156,15 @@ COMMANDS: dict[str, Command] = {
         _export,
         "webgym export runs/first --out first/\nwebgym export runs/first --out test/ --split test",
     ),
+    "worlds": Command(
+        "The offline web: websites and tasks that follow from a seed and need no internet.",
+        _worlds,
+        """\
+        webgym worlds serve --port 8090 --seed 0
+        webgym worlds show                                  # some sites of each kind
+        webgym worlds tasks --out worlds/                   # the full set of tasks; --tasks 10000 for a small one
+        webgym worlds add my-site ./folder                  # a site of your own beside them""",
+    ),
     "browser": Command(
         "Which Chromium is used and why; `webgym browser install` gets one.",
         _browser,
@@ -164,7 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
     from webgym.errors import WebGymError
 
     try:
-        if "--help" in rest or "-h" in rest or (name == "tasks" and not rest):
+        if "--help" in rest or "-h" in rest or (name in ("tasks", "worlds") and not rest):
             sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
         return command.run(rest)
     except WebGymError as e:

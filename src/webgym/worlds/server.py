@@ -108,7 +108,7 @@ class WorldServer:
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
-        self._server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # signals are the caller's
+        # Not `serve`: it would take the process's signals, which are the caller's.
         self._serving = asyncio.create_task(self._server._serve(sockets=[self._socket]), name="worlds")
         async with asyncio.timeout(START_SECONDS):
             while not self._server.started:

@@ -1,0 +1,199 @@
+"""Tasks are made again from their ids, and the verifier passes only what was shown, said and done."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+
+from webgym.errors import ConfigError
+from webgym.types import Answered, Episode, Infra, Step, Unscorable, Wait
+from webgym.worlds import catalogue, state, tasks, verify
+from webgym.worlds.checks import Reached, Says, Shown, contains, plain
+from webgym.worlds.names import host_of
+from webgym.worlds.sites import KINDS
+from webgym.worlds.state import Record, State
+from webgym.worlds.tasks import TaskId, WorldTask
+
+SHOP = host_of(0, KINDS["shop"], 5)
+LOOKUP = TaskId(0, (SHOP,), "lookup", (3, 1), 4)
+ORDER = TaskId(0, (SHOP,), "order", (2, 1), 4)
+
+
+def solved(task: WorldTask, **changes: object) -> Episode:
+    """An episode that shows, says and does everything the task's checks ask for, unless changed."""
+    steps: list[Step] = []
+    fields: dict[tuple[str, str], dict[str, str]] = {}
+    for group in task.groups:
+        for fact in group.facts:
+            for check in fact.checks:
+                if isinstance(check, Shown):
+                    visible = "\n".join(f'text "{text}"' for text in check.texts)
+                    url = f"http://{check.host}:8090{check.page}"
+                    steps.append(Step(index=len(steps), screenshot=None, url=url, title="", visible=visible, action=Wait()))
+                elif isinstance(check, Reached):
+                    fields.setdefault((check.host, check.record), {}).update(check.fields)
+    kept = {
+        host: state.write(0, host, State(records=(Record(kind=kind, fields=values),)))
+        for (host, kind), values in fields.items()
+    }
+    given = {"steps": tuple(steps), "answer": task.answer, "state": kept, "outcome": Answered()} | changes
+    return Episode(
+        id="0" * 32, run="r", iteration=0, task=task.task(), agent="a", width=1280, height=768, started=0, ended=1, **given
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_generator_makes_tasks_that_can_be_found_again(kind: str):
+    host = host_of(0, KINDS[kind], 11)
+    for name, generator in KINDS[kind].generators.items():
+        shape = tuple(max(1, least) for least, _ in generator.limits[:1])
+        made = []
+        for number in range(30):
+            try:
+                made.append(tasks.make(TaskId(0, (host,), name, shape, number)))
+            except tasks.CannotMake:
+                continue
+        assert len(made) >= 5, name
+        for task in made:
+            assert tasks.find(str(task.id)) == task
+            assert task.sizes == shape
+            assert "{}" not in task.text
+            assert task.route
+
+
+def test_phrasings_differ():
+    openings = {tasks.make(TaskId(0, (SHOP,), "lookup", (1,), number)).text.split(" the ")[0] for number in range(40)}
+    assert len(openings) >= 3
+
+
+def test_children_ask_for_their_groups_and_nothing_else():
+    parent = tasks.make(LOOKUP)
+    (child,) = tasks.children(parent)
+    assert child.groups == parent.groups[:1]
+    assert child.task().parent_id == str(parent.id)
+    assert parent.groups[1].ask in parent.text
+    assert parent.groups[1].ask not in child.text
+    assert tasks.find(str(child.id)) == child
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"), [((3, 1), 1), ((3, 3), 2), ((3, 1, 1), 3), ((4, 3, 2), 5), ((2, 2), 0), ((5,), 0)]
+)
+def test_the_decomposition_rule_is_that_of_the_task_set(sizes: tuple[int, ...], expected: int):
+    from webgym.tasks.decompose import subsets
+
+    assert len(tasks.subsets(sizes)) == expected
+    assert tasks.subsets(sizes) == list(subsets(sizes))
+
+
+def test_a_task_over_several_sites_has_facts_of_each():
+    bank = host_of(0, KINDS["bank"], 7)
+    task = tasks.make(TaskId(0, (SHOP, bank), tasks.ACROSS, (2, 2), 1))
+    hosts = {
+        check.host for group in task.groups for fact in group.facts for check in fact.checks if isinstance(check, Shown)
+    }
+    assert hosts == {SHOP, bank}
+    assert f"http://{bank}:9000/" in task.task(port=9000).instruction
+    assert tasks.find(str(task.id)) == task
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        "worlds-0:example.com:lookup.1:0",
+        f"worlds-0:{SHOP}:fly.1:0",
+        f"worlds-0:{SHOP}:lookup.9:0",
+        f"worlds-0:{SHOP}:lookup.2-2:0+1",
+    ],
+)
+def test_an_id_nobody_made_is_refused(wrong: str):
+    with pytest.raises(ConfigError):
+        tasks.find(wrong)
+
+
+@pytest.mark.parametrize("wanted", [LOOKUP, ORDER])
+def test_the_verifier_passes_what_was_shown_said_and_done(wanted: TaskId):
+    verdict = verify.verify(solved(tasks.make(wanted)))
+    assert verdict.kind == "scored"
+    assert verdict.reward == 1, [fact.reason for fact in verdict.facts]
+
+
+@pytest.mark.parametrize("answer", [None, "", "   ", "0; 1; 2; 3"])
+def test_no_answer_and_a_wrong_one_fail_every_fact_that_must_be_said(answer: str | None):
+    task = tasks.make(LOOKUP)
+    verdict = verify.verify(solved(task, answer=answer))
+    assert verdict.kind == "scored"
+    assert verdict.reward == 0
+    assert all("answer" in fact.reason for fact in verdict.facts if not fact.met)
+    assert not all(fact.met for fact in verdict.facts)
+
+
+def test_a_right_answer_that_was_never_on_screen_fails():
+    verdict = verify.verify(solved(tasks.make(LOOKUP), steps=()))
+    assert verdict.kind == "scored"
+    assert [fact.met for fact in verdict.facts] == [False] * 4
+    assert all("never on screen" in fact.reason for fact in verdict.facts)
+
+
+@pytest.mark.parametrize("kept", [{}, {SHOP: "forged"}, {SHOP: state.write(1, SHOP, State())}])
+def test_an_order_that_is_not_in_the_state_fails(kept: dict[str, str]):
+    verdict = verify.verify(solved(tasks.make(ORDER), state=kept))
+    assert verdict.kind == "scored"
+    assert verdict.reward == 0
+    assert not any(fact.met for fact in verdict.facts)
+
+
+def test_two_orders_are_not_the_one_that_was_asked_for():
+    task = tasks.make(ORDER)
+    once = state.read(0, SHOP, solved(task).state[SHOP])
+    twice = state.write(0, SHOP, State(records=once.records * 2))
+    verdict = verify.verify(solved(task, state={SHOP: twice}))
+    assert verdict.kind == "scored"
+    assert verdict.reward == 0
+
+
+def test_what_the_infrastructure_broke_is_not_scored():
+    verdict = verify.verify(solved(tasks.make(LOOKUP), outcome=Infra(reason="the browser died")))
+    assert isinstance(verdict, Unscorable)
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "expected"),
+    [
+        ("it costs $1,240.50 today", "$1240.50", True),
+        ("it costs 1240.5 dollars", "$1,240.50", True),
+        ("112 pieces", "12", False),
+        ("12 pieces", "12", True),
+        ("rated 4.5", "4", False),
+        ("about 5 of them.", "5", True),
+        ("The OAK table", "oak", True),
+        ("a soaking table", "oak", False),
+        ("3.10%", "3.1", True),
+        ("", "", False),
+    ],
+)
+def test_text_is_compared_by_whole_words_and_numbers_by_value(where: str, what: str, expected: bool):
+    assert contains(plain(where), what) is expected
+    assert (Says(what).problem(where) is None) is expected
+
+
+def test_a_small_set_has_the_published_shape():
+    began = time.monotonic()
+    made = list(catalogue.generate(0, 3_000, port=8090, workers=1))
+    assert time.monotonic() - began < 60
+    train, test = ([task for task in made if task.split == split] for split in ("train", "test"))
+    whole = sum(catalogue.HISTOGRAM.values())
+    sizes = Counter(min(10, task.difficulty) for task in train)
+    for size, number in catalogue.HISTOGRAM.items():
+        assert abs(sizes[size] - number * 3_000 / whole) <= 3
+    assert abs(sum(task.parent_id is not None for task in train) - 3_000 * catalogue.DECOMPOSED / catalogue.TRAIN) <= 30
+    assert len({task.id for task in made}) == len(made)
+    assert not {task.website for task in train} & {task.website for task in test}
+    assert len({task.website for task in test}) == len(test)
+
+
+def test_any_number_of_processes_makes_the_same_set():
+    assert list(catalogue.generate(3, 400, port=8090, workers=2)) == list(catalogue.generate(3, 400, port=8090, workers=1))
