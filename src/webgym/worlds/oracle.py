@@ -104,23 +104,28 @@ class Play:
         """The first mark that fits: on screen, further down, from the top, and then behind what can be opened."""
         if at_top and self.seen.scroll.y > 0:
             await self.scroll(-100_000)
-        for attempt in ("", "menu", "filters"):
-            if attempt:
-                opener = next((mark for mark in self.marks if plain(mark.name) == attempt), None)
-                if opener is None:
-                    continue
-                await self.act(_click(opener))
-            for sweep in range(2):
-                while True:
-                    await self.dismiss()
-                    if (mark := next(filter(wanted, self.marks), None)) is not None:
-                        return mark
-                    if not await self.scroll(self.height * 0.6):
-                        break
-                if sweep == 0 and not await self.scroll(-100_000):
-                    break
-            await self.scroll(-100_000)
+        if (mark := await self.sweep(wanted)) is not None:
+            return mark
+        for opener in ("filters", "menu"):
+            if (way := await self.sweep(_named(("button",), opener))) is None:
+                continue
+            await self.act(_click(way))
+            if (mark := await self.sweep(wanted)) is not None:
+                return mark
         raise Lost(f"{what} is nowhere on {self.seen.url}")
+
+    async def sweep(self, wanted: Wanted) -> t.Mark | None:
+        """The first mark that fits: on screen, further down, then from the top down once more."""
+        for again in (True, False):
+            while True:
+                await self.dismiss()
+                if (mark := next(filter(wanted, self.marks), None)) is not None:
+                    return mark
+                if not await self.scroll(self.height * 0.6):
+                    break
+            if again and not await self.scroll(-100_000):
+                break
+        return None
 
     async def see(self, texts: tuple[str, ...]) -> None:
         """Scroll until every text has been on screen."""
