@@ -1,0 +1,156 @@
+"""Gates: how many at a time may do one kind of thing, and how long that took.
+
+The engine has two levels of them. `slots` bounds the episodes under way; behind it every operation has a gate of its own
+(allocate, navigate, step, model, judge), so that no kind of call starves another.
+
+    async with gate.enter():
+        ...                       # at most `size` are here at once
+
+Invariants. First come, first served: a free place goes to whoever has waited longest, handed over directly, so that nobody
+overtakes. Being cancelled gives up the place, also in the moment it is handed over. Wait and service times of everyone who
+left are in `stats()`. A gate belongs to one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+SHORTEST: Final = 1e-4  # seconds; the first bucket of a histogram ends here
+BUCKETS_PER_OCTAVE: Final = 4
+BUCKETS: Final = 96  # up to 24 octaves: half an hour
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long something took, in seconds. Quantiles are good to a fifth."""
+
+    count: int = 0
+    total: float = 0.0
+    longest: float = 0.0
+    p50: float = 0.0
+    p95: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.count if self.count else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GateStats:
+    """A gate as it stands. `busy` sums service times, also of those inside: busy / (size × elapsed) is how much it was used."""
+
+    name: str
+    size: int
+    inside: int
+    waiting: int
+    wait: Times
+    service: Times
+    busy: float
+
+
+class Histogram:
+    """Seconds in buckets whose bounds grow by a constant factor: fixed memory, whatever comes."""
+
+    __slots__ = ("_counts", "count", "longest", "total")
+
+    def __init__(self) -> None:
+        self._counts = [0] * BUCKETS
+        self.count = 0
+        self.total = self.longest = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.total += seconds
+        self.longest = max(self.longest, seconds)
+        place = 0 if seconds <= SHORTEST else math.ceil(math.log2(seconds / SHORTEST) * BUCKETS_PER_OCTAVE)
+        self._counts[min(place, BUCKETS - 1)] += 1
+
+    def quantile(self, share: float) -> float:
+        """The middle of the bucket in which this share of all is reached."""
+        wanted, seen = share * self.count, 0
+        for place, count in enumerate(self._counts):
+            seen += count
+            if count and seen >= wanted:
+                middle = SHORTEST * 2 ** ((place - 0.5) / BUCKETS_PER_OCTAVE) if place else SHORTEST / 2
+                return min(middle, self.longest)
+        return 0.0
+
+    def times(self) -> Times:
+        return Times(self.count, self.total, self.longest, self.quantile(0.5), self.quantile(0.95))
+
+
+class Gate:
+    """At most `size` inside at once; the others wait in line."""
+
+    def __init__(self, name: str, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        if size < 1:
+            raise ValueError(f"gate {name} would let nobody in: its size is {size}")
+        self.name, self.size = name, size
+        self._clock = clock
+        self._line: deque[asyncio.Future[None]] = deque()
+        self._inside = 0
+        self._entered = 0.0  # the sum of the entry times of those inside
+        self._wait, self._service = Histogram(), Histogram()
+
+    @property
+    def full(self) -> bool:
+        """Whether who comes now has to wait."""
+        return self._inside >= self.size
+
+    @asynccontextmanager
+    async def enter(self) -> AsyncIterator[None]:
+        came = self._clock()
+        await self._admit()
+        entered = self._clock()
+        self._wait.add(entered - came)
+        self._entered += entered
+        try:
+            yield
+        finally:
+            self._entered -= entered
+            self._service.add(self._clock() - entered)
+            self._leave()
+
+    async def _admit(self) -> None:
+        if not self.full:
+            self._inside += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._leave()  # the place was handed over in the moment of the cancellation
+            else:
+                self._line.remove(turn)
+            raise
+
+    def _leave(self) -> None:
+        while self._line:
+            turn = self._line.popleft()
+            if not turn.done():
+                turn.set_result(None)  # the place goes on as it is: `_inside` stays
+                return
+        self._inside -= 1
+
+    def stats(self) -> GateStats:
+        busy = self._service.total + self._inside_seconds()
+        return GateStats(
+            self.name, self.size, self._inside, len(self._line), self._wait.times(), self._service.times(), busy
+        )
+
+    def _inside_seconds(self) -> float:
+        # Those who were handed a place and have not run yet are inside without an entry time; they count as just entered.
+        return max(0.0, self._holders * self._clock() - self._entered) if self._holders else 0.0
+
+    @property
+    def _holders(self) -> int:
+        return self._wait.count - self._service.count
