@@ -15,7 +15,20 @@ from typing import Final, Literal
 from webgym.worlds.blocks import Block
 
 Entry = Literal[
-    "text", "email", "tel", "password", "date", "number", "slider", "select", "radio", "checkbox", "textarea", "hidden"
+    "text",
+    "email",
+    "tel",
+    "password",
+    "date",
+    "number",
+    "stepper",
+    "slider",
+    "select",
+    "radio",
+    "checkbox",
+    "textarea",
+    "file",  # its value is the file's name; contents are never sent
+    "hidden",
 ]
 STEP: Final = "_step"
 MAX_VALUE: Final = 2_000
@@ -24,6 +37,7 @@ _PATTERNS: Final[Mapping[str, tuple[str, str]]] = {
     "tel": (r"[+0-9][0-9 ()-]{5,20}", "Enter a telephone number."),
     "date": (r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", "Enter a date as YYYY-MM-DD."),
     "number": (r"-?\d+(\.\d+)?", "Enter a number."),
+    "stepper": (r"\d{1,3}", "Enter a whole number."),
     "slider": (r"-?\d+(\.\d+)?", "Choose a value."),
 }
 

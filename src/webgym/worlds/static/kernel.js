@@ -117,6 +117,13 @@ for (const place of all('[data-date]')) {
   });
 }
 
+for (const place of all('[data-stepper]')) {
+  const input = place.querySelector('input'), [least, most] = place.dataset.stepper.split(' ').map(Number);
+  all('button', place).forEach((button, n) => button.addEventListener('click', () => {
+    input.value = Math.min(most, Math.max(least, (parseInt(input.value, 10) || 0) + (n ? 1 : -1)));
+  }));
+}
+
 for (const view of all('[data-map]')) {
   const ground = view.querySelector('.ground');
   let scale = 1, x = 0, y = 0;
