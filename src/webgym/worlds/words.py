@@ -9,6 +9,11 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+def phrases(text: str) -> tuple[str, ...]:
+    """Names of more than one word, divided by bars: `phrases("Iced Tea|Lemonade")`."""
+    return tuple(text.split("|"))
+
+
 FIRST: Final = _words("""
     alder amber anchor apex arbor ash aspen aster atlas aurora autumn azure bay beacon birch blue bold bramble bright brook
     cedar cinder clear clover cobalt copper coral crest crown dale dawn delta drift dune east echo elm ember ever fair
