@@ -31,8 +31,8 @@ def _kept(memory: Memory) -> list[str]:
     return [slug for record in memory.all(RECORD) for slug in record.fields if slug != "count"]
 
 
-def saves(kind: Kind[C], path: str, title: str, card: Callable[[C, str], Card | None]) -> None:
-    """Give a kind a list at `path`. `card` draws the thing of a slug, if there is one."""
+def saves(kind: Kind[C], path: str, title: str, card: Callable[[C, str], Card | None], *, members: bool = False) -> None:
+    """Give a kind a list at `path`. `card` draws the thing of a slug, if there is one. `members`: only after logging in."""
 
     def write(visit: Visit[C], slugs: list[str]) -> Redirect:
         memory = visit.memory
@@ -41,18 +41,18 @@ def saves(kind: Kind[C], path: str, title: str, card: Callable[[C, str], Card | 
             memory.record(RECORD, {**dict.fromkeys(slugs, "yes"), "count": str(len(slugs))})
         return Redirect(path)
 
-    @kind.page("/keep")
+    @kind.page("/keep", members=members)
     def keep(visit: Visit[C]) -> Response:
         slug, kept = (visit.posted or {}).get("slug", ""), _kept(visit.memory)
         known = slug not in kept and len(kept) < MOST and card(visit.content, slug) is not None
         return write(visit, [*kept, slug] if known else kept)
 
-    @kind.page("/keep/not")
+    @kind.page("/keep/not", members=members)
     def drop(visit: Visit[C]) -> Response:
         slug = (visit.posted or {}).get("slug", "")
         return write(visit, [other for other in _kept(visit.memory) if other != slug])
 
-    @kind.page(path)
+    @kind.page(path, members=members)
     def show(visit: Visit[C]) -> Response:
         kept = [(slug, found) for slug in _kept(visit.memory) if (found := card(visit.content, slug)) is not None]
         if not kept:
