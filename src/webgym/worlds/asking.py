@@ -110,7 +110,9 @@ def compare(
     return Draft(openings, (Group(ask, f"The {asked} compared", (*facts, verdict), route),))
 
 
-def best_fit(make: Maker[Any], topic: Topic, what: str, route: tuple[Move, ...], openings: tuple[str, ...]) -> Draft:
+def best_fit(
+    make: Maker[Any], topic: Topic, what: str, route: tuple[Move, ...], openings: tuple[str, ...], *, its: str = "its"
+) -> Draft:
     """The name of the one thing that fits `what`, and some of its particulars. `route` ends on its page."""
     chosen = make.some(topic.knowns, make.shape[0] - 1)
     first = Fact(
@@ -118,7 +120,7 @@ def best_fit(make: Maker[Any], topic: Topic, what: str, route: tuple[Move, ...],
         (Shown(make.host, topic.href, (topic.name,), topic.name), Says(topic.name)),
         f"it is {topic.name}",
     )
-    wanted = listed(["its name", *(f"its {known.asked}" for known in chosen)])
+    wanted = listed([f"{its} name", *(f"{its} {known.asked}" for known in chosen)])
     facts = tuple(fact(make, topic, known) for known in chosen)
     way = (*route, See((topic.name,)), *(move for known in chosen for move in known.way))
     return Draft(openings, (Group(f"{what}: {wanted}", "The one that fits", (first, *facts), way),))
