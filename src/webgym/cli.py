@@ -90,6 +90,12 @@ def _export(arguments: list[str]) -> int:
     return run_export(arguments)
 
 
+def _monitor(arguments: list[str]) -> int:
+    from webgym.ui.commands import run_monitor
+
+    return run_monitor(arguments)
+
+
 def _worlds(arguments: list[str]) -> int:
     from webgym.errors import ConfigError
 
@@ -155,6 +161,11 @@ COMMANDS: dict[str, Command] = {
         "A run's episodes as JSON lines, with their images.",
         _export,
         "webgym export runs/first --out first/\nwebgym export runs/first --out test/ --split test",
+    ),
+    "monitor": Command(
+        "A run's folder in the browser: its episodes as they end, and every step of each.",
+        _monitor,
+        "webgym monitor runs/first\nwebgym monitor runs/first --port 8765",
     ),
     "worlds": Command(
         "The offline web: websites and tasks that follow from a seed and need no internet.",
