@@ -78,6 +78,16 @@ def _tasks(arguments: list[str]) -> int:
             raise ConfigError(f"there is no `webgym tasks {arguments[0]}`: use build, stats, show, validate or probe")
 
 
+def _rollout(arguments: list[str]) -> int:
+    from webgym.config import load
+    from webgym.rolling.settings import RolloutSettings
+
+    settings = load(RolloutSettings, arguments, command="webgym rollout")
+    from webgym.rolling.assembly import run
+
+    return run(settings)
+
+
 def _audit(arguments: list[str]) -> int:
     from webgym.store.commands import run_audit
 
@@ -148,6 +158,14 @@ COMMANDS: dict[str, Command] = {
         webgym tasks show tasks.parquet --band hard --limit 3
         webgym tasks validate tasks.parquet
         webgym tasks probe --tasks tasks.parquet --out health.jsonl    # which websites are up; needs `webgym serve`""",
+    ),
+    "rollout": Command(
+        "Roll tasks out: an agent plays a planned iteration in many browsers at once; every episode is kept.",
+        _rollout,
+        """\
+        webgym rollout --config configs/rollout.yaml                    # the offline web and its oracle: no model needed
+        webgym rollout --config configs/rollout.yaml --resume           # after a crash, or SIGTERM
+        webgym rollout --config configs/rollout-model.yaml --run runs/second --iteration 1""",
     ),
     "audit": Command(
         "Whether a run's folder is whole: every planned episode accounted for, every file readable.",

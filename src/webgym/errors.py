@@ -28,6 +28,7 @@
     │   ├── DiskFull          no room; nothing half written is visible, the same call works once there is room
     │   ├── Damaged           what is on disk is not what was written
     │   └── NewerVersion      written by a later WebGym than this one
+    ├── RolloutStopped        a rollout stopped itself: too many of its episodes failed for reasons of ours
     └── LeakageError          a task set shares a website, or a family of tasks, between train and test
 
 An infrastructure error is never a reward: whoever catches one of these records an outcome, not a score.
@@ -98,6 +99,10 @@ class BudgetSpent(EndpointError):
 
 class LeakageError(WebGymError):
     """Train and test are not apart."""
+
+
+class RolloutStopped(WebGymError):
+    """Most episodes failed for reasons that are not theirs, so the rest were not attempted."""
 
 
 class StoreError(WebGymError):

@@ -186,7 +186,7 @@ def _address(url: str, otherwise: type[WebGymError]) -> str:
     return str(parsed).rstrip("/")
 
 
-async def _finish(work: Coroutine[Any, Any, None]) -> None:
+async def finish(work: Coroutine[Any, Any, None]) -> None:
     """See clean-up through to its end (it has its own deadline), however often we are cancelled; then let that through."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
@@ -266,7 +266,7 @@ class Session:
             self.keeper.cancel()
         if self.error is None:
             self.error = StaleLease("the session was released")
-            await _finish(self._delete())
+            await finish(self._delete())
 
     async def _delete(self) -> None:
         request = _Request("release", "DELETE", self._url, {protocol.LEASE_HEADER: self.lease.token})
@@ -359,7 +359,7 @@ class Client:
             stack.push_async_callback(self._transport.http.close)
             # Told of no exception, the group raises only what went wrong in a keeper: the caller's leaves as it came.
             stack.push_async_callback(self._keepers.__aexit__, None, None, None)
-            await _finish(self._release_all())
+            await finish(self._release_all())
 
     async def session(self, options: NewSession | None = None, *, renew: bool = True, **fields: Any) -> Session:
         """Lease a browser; `fields` are those of `NewSession`. Leave it with `async with`, or call `release`."""

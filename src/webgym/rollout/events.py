@@ -11,8 +11,8 @@ One `Events` a rollout, in the engine's process and event loop. The engine tells
 
 Invariants. Telling never waits, never fails and costs some microseconds: a watcher is told *which* episodes changed, not
 each change, so one that sleeps holds a set of ids and nothing grows behind it. It always sees the latest view, and may miss
-views in between. Views are frozen; a new one replaces the old. `counts` is complete; views are kept for at most `keep` episodes:
-the longest ended go first, and what they did is in the store (`Run.episode(id)`), as is the history of any ended episode.
+views in between. Views are frozen; a new one replaces the old. `counts` is complete; views are kept for at most `keep`
+episodes: the longest ended go first, and what they did is in the store (`Run.episode(id)`), as is any ended one's history.
 Images are named by hash only (`Run.images`). Titles, addresses and reasons come from web pages and models: they are cut to
 a length, and are never safe to show as markup.
 
@@ -32,124 +32,33 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, Self, TypedDict, Unpack
+from dataclasses import replace
+from typing import Final, Self, TypedDict, Unpack
 
 from webgym.rollout.gates import GateStats
-from webgym.types import DifficultyBand, Outcome, Task
+from webgym.rollout.views import (
+    ENDED,
+    STATES,
+    Counts,
+    Doing,
+    EpisodeView,
+    OutcomeKind,
+    Rates,
+    State,
+    StepView,
+    Update,
+)
+from webgym.types import Outcome, Task
 
-Doing = Literal[
-    "planned", "waiting", "opening", "navigating", "screenshot", "model", "executing", "saving", "judging",
-    "done", "failed", "cancelled",
+__all__ = [
+    "ENDED", "STATES", "Counts", "Doing", "EpisodeView", "Events", "OutcomeKind", "Rates", "State", "StepView",
+    "Subscription", "Update",
 ]  # fmt: skip
-ENDED: Final[frozenset[Doing]] = frozenset({"done", "failed", "cancelled"})
-STATES: Final[tuple[Doing, ...]] = (
-    "planned", "waiting", "opening", "navigating", "screenshot", "model", "executing", "saving", "judging",
-    "done", "failed", "cancelled",
-)  # fmt: skip
-OutcomeKind = Literal["", "answered", "step_limit", "blocked", "site_error", "infra", "cancelled"]
 
 KEEP: Final = 4096  # views held
 HISTORY: Final = 128  # steps of history held for an episode under way
 WINDOW: Final = 60  # seconds over which rates are measured
 TEXT: Final = 300  # characters of anything a page or a model says
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeView:
-    """One episode, now. Times are seconds since the epoch."""
-
-    id: str
-    task: str
-    website: str
-    instruction: str
-    band: DifficultyBand
-    replica: int
-    doing: Doing = "planned"
-    gate: str = ""  # whose line it stands in, if it waits
-    since: float = 0.0  # when it began to do this
-    step: int = 0  # steps taken
-    limit: int = 0  # steps it may take
-    attempt: int = 0
-    screenshot: str | None = None  # the latest one's hash
-    url: str = ""
-    title: str = ""
-    action: str = ""  # the kind of the latest action, or "invalid"
-    started: float | None = None
-    ended: float | None = None
-    outcome: OutcomeKind = ""
-    reason: str = ""  # why it failed or was cancelled; while it is retried, why
-    reward: int | None = None  # once judged
-
-
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """One step of an episode under way. What the agent saw, and what it did about it."""
-
-    index: int
-    screenshot: str | None
-    url: str
-    title: str
-    action: str  # in words
-    error: str  # why it had no effect, or why the reply could not be read
-    unchanged: bool
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many episodes there are of each kind, whether or not their views are still held."""
-
-    total: int = 0
-    doing: dict[str, int] = field(default_factory=dict)  # by `Doing`, all of them present
-    outcomes: dict[str, int] = field(default_factory=dict)  # by outcome, "cancelled(straggler)" and the like apart
-    rewarded: int = 0
-    judged: int = 0
-    steps: int = 0
-    retries: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """Throughput of the last `WINDOW` seconds, or since the beginning if that is shorter."""
-
-    steps_per_second: float = 0.0
-    episodes_per_hour: float = 0.0
-    tokens_per_second: float = 0.0  # that the model wrote
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """All there is to show. `number` grows with every change: equal numbers, equal states but for time and gates."""
-
-    run: str
-    iteration: int
-    number: int
-    now: float
-    started: float
-    notice: str  # what the whole rollout is waiting for or doing: draining, disk full, circuit open; empty if it runs
-    finished: bool
-    counts: Counts
-    rates: Rates
-    gates: tuple[GateStats, ...]
-    episodes: tuple[EpisodeView, ...]  # in the order they were planned
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """What changed since the last one. `dropped` are episodes whose views are no longer held."""
-
-    number: int
-    now: float
-    notice: str
-    finished: bool
-    counts: Counts
-    rates: Rates
-    gates: tuple[GateStats, ...]
-    episodes: tuple[EpisodeView, ...]
-    dropped: tuple[str, ...]
 
 
 class _Change(TypedDict, total=False):

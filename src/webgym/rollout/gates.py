@@ -22,6 +22,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from webgym.rollout.settings import GateSizes
+
 SHORTEST: Final = 1e-4  # seconds; the first bucket of a histogram ends here
 BUCKETS_PER_OCTAVE: Final = 4
 BUCKETS: Final = 96  # up to 24 octaves: half an hour
@@ -44,7 +46,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class GateStats:
-    """A gate as it stands. `busy` sums service times, also of those inside: busy / (size × elapsed) is how much it was used."""
+    """A gate as it stands. `busy` sums service times, also of those inside: busy / (size × elapsed) is its use."""
 
     name: str
     size: int
@@ -154,3 +156,19 @@ class Gate:
     @property
     def _holders(self) -> int:
         return self._wait.count - self._service.count
+
+
+class Gates:
+    """The gates of an engine, one an operation."""
+
+    def __init__(self, sizes: GateSizes, slots: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.slots = Gate("slots", slots, clock=clock)
+        self.allocate = Gate("allocate", sizes.allocate, clock=clock)
+        self.navigate = Gate("navigate", sizes.navigate, clock=clock)
+        self.step = Gate("step", sizes.step, clock=clock)
+        self.model = Gate("model", sizes.model, clock=clock)
+        self.judge = Gate("judge", sizes.judge, clock=clock)
+
+    def stats(self) -> tuple[GateStats, ...]:
+        every = (self.slots, self.allocate, self.navigate, self.step, self.model, self.judge)
+        return tuple(gate.stats() for gate in every)

@@ -1,0 +1,81 @@
+"""Everything `webgym rollout` can be told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from webgym.agents.settings import AgentSettings
+from webgym.config import Settings
+from webgym.rollout.settings import EngineSettings
+from webgym.server.egress import EgressPolicy
+from webgym.server.settle import SettleLimits
+from webgym.tasks.sampler import SamplerSettings
+from webgym.types import Split
+
+
+class OfflineWeb(BaseModel):
+    """The offline web, served by the rollout itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seed: Annotated[int, Field(ge=0, le=999_999_999)] = 0
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(8090, description="The port that the tasks' addresses name.")
+    tasks: Annotated[int, Field(ge=200, le=1_000_000)] = Field(2000, description="Train tasks made if no file is given.")
+
+
+class OwnServer(BaseModel):
+    """The rollout server, started with the rollout if no address is given."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sessions: Annotated[int, Field(ge=1, le=4096)] | None = Field(None, description="As many as there are slots if unset.")
+    workers: Annotated[int, Field(ge=0, le=64)] = 0
+    browsers: Annotated[int, Field(ge=0, le=256)] = 0
+    chromium: Path | None = None
+    sandbox: bool = Field(default_factory=lambda: os.environ.get("WEBGYM_NO_SANDBOX") != "1")
+    egress: EgressPolicy = EgressPolicy()
+    settle: SettleLimits = SettleLimits()
+
+
+class RolloutSettings(Settings):
+    """Roll tasks out: plan an iteration, play its episodes, keep them."""
+
+    run: Path = Field(description="The run's folder; made if it is not there.")
+    resume: bool = Field(False, description="Finish an iteration that was planned before.")
+    iteration: Annotated[int, Field(ge=0)] = 0
+
+    tasks: Path | None = Field(None, description="A task file (.parquet); may be left out with the offline web.")
+    split: Split = "train"
+    count: Annotated[int, Field(ge=1)] | None = Field(None, description="Tasks; 1,024 of train, all of test if unset.")
+    repeats: Annotated[int, Field(ge=1, le=1024)] = Field(1, description="Episodes of each task.")
+    sampler: SamplerSettings = SamplerSettings()
+    health: Path | None = Field(None, description="A file of `webgym tasks probe`: what is down is not drawn.")
+    blocklist: Path | None = Field(None, description="Who refuses automation; blocked.jsonl beside the run if unset.")
+
+    agent: Literal["model", "oracle", "random"] = Field("model", description="Who acts.")
+    model: AgentSettings = AgentSettings()
+    seed: int = Field(0, description="Of the random agent.")
+    judge: Literal["auto", "worlds", "none"] = Field(
+        "auto", description="Judge as episodes end: worlds checks tasks of the offline web; auto does if all are."
+    )
+
+    server: str | None = Field(None, description="Address of a rollout server; one is started if unset.")
+    serve: OwnServer = OwnServer()
+    worlds: OfflineWeb | None = Field(None, description="Serve the offline web, too.")
+    engine: EngineSettings = EngineSettings()
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
+
+    @model_validator(mode="after")
+    def _tasks_from_somewhere(self) -> Self:
+        if self.tasks is None and self.worlds is None:
+            raise ValueError("tasks is not set, and worlds is not either: name a task file, or serve the offline web")
+        return self
+
+    @property
+    def wanted(self) -> int | None:
+        """How many tasks; None: all there are."""
+        return 1024 if self.count is None and self.split == "train" else self.count

@@ -1,0 +1,114 @@
+"""Websites that refuse automation: how a refusal is noticed, and the list of those who have lately refused.
+
+`looks_blocked` is the cheap test made on every page: a refusing status and a title that such pages have. It would rather
+miss a block than invent one: the judge looks again at the screenshots.
+
+The list is a file of JSON lines, one a refusal, shared by all runs beside it. A line counts for some hours; an older one, or
+a line a crash has torn, is passed over. It is never inside a run's folder, which holds only what the store wrote.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from webgym.errors import StoreError
+from webgym.types import Observation, Wire
+
+log = logging.getLogger(__name__)
+
+REFUSING: Final = frozenset({401, 403, 429, 503})
+_TITLES: Final = re.compile(
+    r"just a moment|attention required|access (is |was )?(denied|blocked|restricted)|are you (a )?(human|robot)|captcha"
+    r"|verify(ing)? (that )?you are|human verification|security check|bot (check|detection|protection)"
+    r"|pardon our interruption|request (was |has been )?blocked|you have been blocked"
+    r"|unusual traffic|too many requests|403 forbidden|ddos",
+    re.IGNORECASE,
+)
+
+Blocked = Callable[[Observation], str | None]
+
+
+def looks_blocked(seen: Observation) -> str | None:
+    """Why this page is taken for a refusal; None if it is not."""
+    if seen.status not in REFUSING or (said := _TITLES.search(seen.title)) is None:
+        return None
+    return f"status {seen.status}, title says {said.group(0).lower()!r}"
+
+
+def host_of(website: str) -> str:
+    """What a refusal counts for: the host, without `www.`."""
+    try:
+        return (urlsplit(website).hostname or website).removeprefix("www.")
+    except ValueError:
+        return website
+
+
+class Refusal(Wire):
+    """A website refused automation."""
+
+    website: str
+    reason: str
+    at: float
+
+
+class BlockList:
+    """Who has refused in the last hours. Calls block on the disk, briefly."""
+
+    def __init__(self, path: Path, *, hours: float = 12.0, clock: Callable[[], float] = time.time) -> None:
+        self._path, self._seconds, self._clock = path, hours * 3600, clock
+        self._until: dict[str, float] = {}
+        for refusal in self._read():
+            self._note(refusal)
+
+    def __contains__(self, website: str) -> bool:
+        return self._until.get(host_of(website), 0.0) > self._clock()
+
+    def current(self) -> tuple[str, ...]:
+        """The hosts that are left alone now."""
+        now = self._clock()
+        return tuple(sorted(host for host, until in self._until.items() if until > now))
+
+    def add(self, website: str, reason: str) -> None:
+        refusal = Refusal(website=host_of(website), reason=reason[:300], at=self._clock())
+        self._note(refusal)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                size = os.fstat(handle).st_size
+                torn = size and os.pread(handle, 1, size - 1) != b"\n"  # a crash cut the last line short
+                os.write(handle, (b"\n" if torn else b"") + refusal.model_dump_json().encode() + b"\n")
+            finally:
+                os.close(handle)
+        except OSError as e:  # the list spares browsers; a run can do without it
+            log.warning("%s was not written: %s", self._path, e.strerror)
+
+    def _note(self, refusal: Refusal) -> None:
+        host = host_of(refusal.website)
+        self._until[host] = max(self._until.get(host, 0.0), refusal.at + self._seconds)
+
+    def _read(self) -> list[Refusal]:
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as e:
+            raise StoreError(f"reading {self._path}: {e.strerror}") from e
+        found = []
+        for line in filter(None, lines):
+            try:
+                found.append(Refusal.model_validate_json(line))
+            except ValidationError:
+                log.warning("%s: a line that is no refusal is passed over", self._path)
+        return found

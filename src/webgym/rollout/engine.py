@@ -1,0 +1,352 @@
+"""The rollout engine: from a plan to one outcome for each of its episodes.
+
+    plan ─▶ slots ─▶ one coroutine an episode (gates inside) ─▶ commit or record ─▶ judge
+
+Invariants. Episodes begin in the order of the plan, as soon as a slot is free; there is no other barrier. Every episode
+that began ends with one outcome in the store: kept with its steps if it says something of the website or the agent, recorded
+alone if not, and only what was recorded alone may be attempted again by a resumed run. Nothing is held or queued without a
+bound: coroutines under way are at most the slots and the judge's backlog.
+
+It stops admitting when told to (`stop`: those under way have a grace, a second `stop` ends it), when the disk is nearly full
+(until there is room), and for good when most of the last outcomes are faults of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import logging
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, TypeVar
+
+from webgym.errors import DiskFull, RolloutStopped, StoreError, WebGymError
+from webgym.rollout.blocking import BlockList
+from webgym.rollout.episode import Job, Player
+from webgym.rollout.events import Events
+from webgym.rollout.gates import Gates
+from webgym.rollout.settings import Again, EngineSettings
+from webgym.store import Run
+from webgym.types import Cancelled, Episode, Judgement, Outcome, Screenshot, Unscorable
+
+log = logging.getLogger(__name__)
+
+JUDGE_BACKLOG: Final = 4  # episodes that may wait for the judge, for each one it judges at a time
+MB: Final = 1 << 20
+Why = Literal["shutdown", "straggler", "circuit_open"]
+T = TypeVar("T")
+
+
+class Judge(Protocol):
+    """Says what an episode is worth. A failure is an `Unscorable`, or a WebGymError, which becomes one."""
+
+    @property
+    def name(self) -> str:
+        """The judge's identity: its verdicts are kept under it."""
+        ...
+
+    async def judge(self, episode: Episode) -> Judgement: ...
+
+
+class Keeper:
+    """A run's folder as the engine uses it: off the event loop, and patient with a full disk."""
+
+    def __init__(self, run: Run, settings: EngineSettings, events: Events) -> None:
+        self.run, self._disk, self._events = run, settings.disk, events
+        self.hurried = False  # nobody waits for room any more
+
+    async def room(self) -> None:
+        """Wait until there is room for another episode."""
+        while self.run.free_space() < self._disk.reserve * MB:
+            self._events.say(f"waiting for room on the disk: less than {self._disk.reserve} MB are free")
+            await asyncio.sleep(self._disk.poll)
+        self._events.say("")
+
+    async def image(self, shot: Screenshot) -> str:
+        return await self.patiently(self.run.images.put, shot.data, shot.format)
+
+    async def patiently(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Do it in a thread; while the disk is full, again and again, until patience ends."""
+        give_up: float | None = None
+        while True:
+            try:
+                result = await asyncio.to_thread(call, *arguments)
+            except DiskFull as e:
+                now = time.monotonic()
+                give_up = now + self._disk.patience if give_up is None else give_up
+                if now >= give_up or self.hurried:
+                    raise
+                self._events.say(f"waiting for room on the disk: {e}")
+            else:
+                if give_up is not None:
+                    self._events.say("")
+                return result
+            await asyncio.sleep(self._disk.poll)
+
+
+class Engine:
+    """Runs jobs to their outcomes. One use: make it, `run` it; `stop` it from a signal handler."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        player: Player,
+        jobs: Sequence[Job],
+        gates: Gates,
+        events: Events,
+        settings: EngineSettings,
+        *,
+        total: int | None = None,
+        blocklist: BlockList | None = None,
+        judge: Judge | None = None,
+    ) -> None:
+        """`total` is the size of the iteration, if some of it was done before: stragglers are counted against it."""
+        self._keeper, self._player, self._jobs, self._gates, self._events = keeper, player, jobs, gates, events
+        self._settings, self._blocklist, self._judge = settings, blocklist, judge
+        self._total = len(jobs) if total is None else total
+        self._ended = self._total - len(jobs)
+        self._next = 0  # the first job that has not begun
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._why: dict[str, Cancelled] = {}
+        self._recent: deque[str] = deque(maxlen=settings.breaker.last if settings.breaker else 1)
+        self._backlog = asyncio.Semaphore(JUDGE_BACKLOG * settings.gates.judge)
+        self._stopping: Why | None = None
+        self._fault: RolloutStopped | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+        self._admitting: asyncio.Task[None] | None = None
+        self._work: asyncio.TaskGroup | None = None
+
+    @property
+    def unfinished(self) -> int:
+        """Episodes of the iteration without an outcome."""
+        return self._total - self._ended
+
+    async def run(self, unjudged: Sequence[str] = ()) -> None:
+        """Every job to its outcome, unless it is stopped. Raises RolloutStopped when the breaker opens.
+
+        `unjudged` are episodes that were kept before and that the judge has not seen."""
+        self._events.watch(self._gates.stats)
+        for job in self._jobs:
+            self._events.plan(job.id, job.task, job.planned.replica, limit=job.limit)
+        try:
+            async with asyncio.TaskGroup() as self._work:
+                self._admitting = self._work.create_task(self._admit(), name="admit")
+                self._work.create_task(self._judge_again(unjudged), name="judge again")
+            if self._stopping in ("straggler", "circuit_open"):
+                await self._cancel_unbegun(self._stopping)
+        finally:
+            for timer in self._timers:
+                timer.cancel()
+            self._events.finish()
+        if self._fault is not None:
+            raise self._fault
+
+    def stop(self) -> None:
+        """Once: admit nobody, and give those under way a grace. Twice: end them too."""
+        if self._stopping is None:
+            log.warning("stopping: no new episodes; %d under way have %g s", len(self._running), self._settings.grace)
+            self._stop_admitting("shutdown")
+            self._events.say("stopping: those under way may finish")
+            loop = asyncio.get_running_loop()
+            self._timers.append(loop.call_later(self._settings.grace, self._cancel_running, "shutdown", ""))
+        else:
+            self._keeper.hurried = True
+            self._cancel_running("shutdown", "")
+
+    # ── Admission ──
+
+    async def _admit(self) -> None:
+        assert self._work is not None
+        while self._next < len(self._jobs) and self._stopping is None:
+            await self._keeper.room()
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(self._gates.slots.enter())
+                job = self._jobs[self._next]
+                self._next += 1
+                slot = self._slot(job, stack.pop_all())
+                self._running[job.id] = self._work.create_task(slot, name=f"episode {job.id}")
+
+    def _stop_admitting(self, why: Why) -> None:
+        self._stopping = self._stopping or why
+        if self._admitting is not None:
+            self._admitting.cancel()
+
+    async def _slot(self, job: Job, place: AsyncExitStack) -> None:
+        """One episode in its slot."""
+        async with place:
+            self._events.begin(job.id, job.task, job.planned.replica, limit=job.limit)
+            result: Episode | Outcome
+            try:
+                if self._blocklist is not None and job.task.split == "train" and job.task.website in self._blocklist:
+                    result = Cancelled(reason="blocked_site")
+                else:
+                    result = await self._player.play(job)
+            except asyncio.CancelledError:
+                why = self._why.pop(job.id, None)
+                if why is None:
+                    raise
+                _own_task().uncancel()
+                result = why
+            finally:
+                self._running.pop(job.id, None)  # from here on it is not cancelled: its outcome is on its way to the disk
+            await self._end(job, result)
+
+    # ── Outcomes ──
+
+    async def _end(self, job: Job, result: Episode | Outcome) -> None:
+        self._events.doing(job.id, "saving")
+        outcome = result.outcome if isinstance(result, Episode) else result
+        try:
+            if isinstance(result, Episode):
+                first = await self._keeper.patiently(self._keeper.run.commit, result)
+            else:
+                first = await self._keeper.patiently(self._keeper.run.record, job.id, result)
+        except DiskFull as e:
+            log.error("episode %s has no outcome: %s; resume the run when there is room", job.id, e)
+            self._events.end(job.id, Cancelled(reason="disk_full", detail=str(e)[:300]))
+            return
+        if not first:
+            log.warning("episode %s had ended before: what was done now is dropped", job.id)
+        if outcome.kind == "blocked" and self._blocklist is not None:
+            await asyncio.to_thread(self._blocklist.add, job.task.website, outcome.reason)
+        self._count(outcome)
+        if first and isinstance(result, Episode) and result.trainable and self._judge is not None:
+            self._events.doing(job.id, "waiting", gate="judge")
+            await self._backlog.acquire()
+            assert self._work is not None
+            self._work.create_task(self._judge_it(result), name=f"judge {job.id}")
+        else:
+            self._events.end(job.id, outcome)
+
+    def _count(self, outcome: Outcome) -> None:
+        self._ended += 1
+        self._watch_breaker(outcome)
+        stragglers, loop = self._settings.stragglers, asyncio.get_running_loop()
+        if stragglers is None or self._stopping is not None or not self.unfinished:
+            return
+        if self._ended >= stragglers.share * self._total > self._ended - 1:
+            self._timers.append(loop.call_later(stragglers.grace, self._cancel_rest, "straggler", ""))
+
+    def _watch_breaker(self, outcome: Outcome) -> None:
+        breaker = self._settings.breaker
+        ours = outcome.kind == "infra" or (outcome.kind == "cancelled" and outcome.reason == "policy_unavailable")
+        if breaker is None or self._stopping is not None or (outcome.kind == "cancelled" and not ours):
+            return
+        said = outcome.reason if outcome.kind == "infra" else getattr(outcome, "detail", "")
+        self._recent.append(said or outcome.kind if ours else "")
+        failed = [reason for reason in self._recent if reason]
+        if len(self._recent) < breaker.last or len(failed) <= breaker.share * breaker.last:
+            return
+        common = Counter(failed).most_common(1)[0][0]
+        message = f"{len(failed)} of the last {breaker.last} episodes failed for reasons of ours, most often: {common}"
+        self._fault = RolloutStopped(f"{message}. Put that right, then resume the run")
+        self._events.say(f"stopped: {message}")
+        self._cancel_rest("circuit_open", common)
+
+    # ── Cancelling ──
+
+    def _cancel_rest(self, why: Why, detail: str) -> None:
+        self._stop_admitting(why)
+        self._cancel_running(why, detail)
+
+    def _cancel_running(self, why: Why, detail: str) -> None:
+        for episode, task in self._running.items():
+            if episode not in self._why:
+                self._why[episode] = Cancelled(reason=why, detail=detail[:300])
+                task.cancel()
+
+    async def _cancel_unbegun(self, why: Why) -> None:
+        """Also those that were cancelled between their admission and their first step."""
+        outcome = Cancelled(reason=why, detail="not begun")
+        for job in (*(one for one in self._jobs[: self._next] if one.id in self._why), *self._jobs[self._next :]):
+            await self._keeper.patiently(self._keeper.run.record, job.id, outcome)
+            self._ended += 1
+            self._events.end(job.id, outcome)
+        self._next = len(self._jobs)
+
+    # ── Judging ──
+
+    async def _judge_again(self, episodes: Sequence[str]) -> None:
+        """Judge what was kept by an earlier process and not judged."""
+        assert self._work is not None
+        for one in episodes:
+            await self._backlog.acquire()
+            try:
+                episode = await asyncio.to_thread(self._keeper.run.episode, one)
+            except StoreError as e:
+                log.warning("episode %s cannot be judged: %s", one, e)
+                self._backlog.release()
+                continue
+            self._work.create_task(self._judge_it(episode), name=f"judge {one}")
+
+    async def _judge_it(self, episode: Episode) -> None:
+        assert self._judge is not None
+        try:
+            async with self._gates.judge.enter():
+                self._events.doing(episode.id, "judging")
+                try:
+                    judgement = await self._judge.judge(episode)
+                except WebGymError as e:
+                    verdict = Unscorable(reason=f"{type(e).__name__}: {e}"[:500])
+                    judgement = Judgement(episode=episode.id, judge=self._judge.name, verdict=verdict, judged=time.time())
+            await self._keeper.patiently(self._keeper.run.add_judgement, judgement)
+            self._events.judged(episode.id, judgement.verdict.reward if judgement.verdict.kind == "scored" else None)
+        except DiskFull as e:
+            log.error("the verdict on episode %s is lost, judge it again: %s", episode.id, e)
+        finally:
+            self._backlog.release()
+            if self._events.view(episode.id) is not None:
+                self._events.end(episode.id, episode.outcome)
+
+
+def _own_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+@contextmanager
+def sole(folder: Path) -> Iterator[None]:
+    """One rollout at a time works on a run. The lock is on the folder itself and falls with the process."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as e:
+        raise StoreError(f"{folder}: {e.strerror}") from e
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreError(f"another rollout is at work on {folder}: wait for it, or stop it") from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def take_back(run: Run, iteration: int, redo: Collection[Again]) -> int:
+    """Withdraw the records of an iteration that a resumed run should attempt again; how many there were. Blocks."""
+    outcomes, count = run.outcomes(), 0
+    for planned in run.planned(iteration):
+        record = outcomes.get(planned.id)
+        if record is None or record.stored:
+            continue
+        why = record.outcome.reason if record.outcome.kind == "cancelled" else record.outcome.kind
+        if why in redo:
+            count += run.withdraw(planned.id, f"resumed: it had ended by {why}")
+    return count
+
+
+def unjudged(run: Run, iteration: int, judge: str) -> list[str]:
+    """Kept episodes that can be scored and that a judge has not judged. Blocks."""
+    judged, outcomes = run.latest_judgements(judge), run.outcomes()
+    return [
+        planned.id
+        for planned in run.planned(iteration)
+        if planned.id not in judged
+        and (record := outcomes.get(planned.id)) is not None
+        and record.stored
+        and record.outcome.kind in ("answered", "step_limit")
+    ]

@@ -1,0 +1,117 @@
+"""What a watcher of a rollout sees: frozen dataclasses that `events` makes and hands out. Nothing here does anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from webgym.rollout.gates import GateStats
+from webgym.types import DifficultyBand
+
+Doing = Literal[
+    "planned", "waiting", "opening", "navigating", "screenshot", "model", "executing", "saving", "judging",
+    "done", "failed", "cancelled",
+]  # fmt: skip
+ENDED: Final[frozenset[Doing]] = frozenset({"done", "failed", "cancelled"})
+STATES: Final[tuple[Doing, ...]] = (
+    "planned", "waiting", "opening", "navigating", "screenshot", "model", "executing", "saving", "judging",
+    "done", "failed", "cancelled",
+)  # fmt: skip
+OutcomeKind = Literal["", "answered", "step_limit", "blocked", "site_error", "infra", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
+    """One episode, now. Times are seconds since the epoch."""
+
+    id: str
+    task: str
+    website: str
+    instruction: str
+    band: DifficultyBand
+    replica: int
+    doing: Doing = "planned"
+    gate: str = ""  # whose line it stands in, if it waits
+    since: float = 0.0  # when it began to do this
+    step: int = 0  # steps taken
+    limit: int = 0  # steps it may take
+    attempt: int = 0
+    screenshot: str | None = None  # the latest one's hash
+    url: str = ""
+    title: str = ""
+    action: str = ""  # the kind of the latest action, or "invalid"
+    started: float | None = None
+    ended: float | None = None
+    outcome: OutcomeKind = ""
+    reason: str = ""  # why it failed or was cancelled; while it is retried, why
+    reward: int | None = None  # once judged
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of an episode under way. What the agent saw, and what it did about it."""
+
+    index: int
+    screenshot: str | None
+    url: str
+    title: str
+    action: str  # in words
+    error: str  # why it had no effect, or why the reply could not be read
+    unchanged: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many episodes there are of each kind, whether or not their views are still held."""
+
+    total: int = 0
+    doing: dict[str, int] = field(default_factory=dict)  # by `Doing`, all of them present
+    outcomes: dict[str, int] = field(default_factory=dict)  # by outcome, "cancelled(straggler)" and the like apart
+    rewarded: int = 0
+    judged: int = 0
+    steps: int = 0
+    retries: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Throughput of the last minute, or since the beginning if that is shorter."""
+
+    steps_per_second: float = 0.0
+    episodes_per_hour: float = 0.0
+    tokens_per_second: float = 0.0  # that the model wrote
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All there is to show. `number` grows with every change: equal numbers, equal states but for time and gates."""
+
+    run: str
+    iteration: int
+    number: int
+    now: float
+    started: float
+    notice: str  # what the whole rollout is waiting for or doing: draining, disk full, circuit open; empty if it runs
+    finished: bool
+    counts: Counts
+    rates: Rates
+    gates: tuple[GateStats, ...]
+    episodes: tuple[EpisodeView, ...]  # in the order they were planned
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What changed since the last one. `dropped` are episodes whose views are no longer held."""
+
+    number: int
+    now: float
+    notice: str
+    finished: bool
+    counts: Counts
+    rates: Rates
+    gates: tuple[GateStats, ...]
+    episodes: tuple[EpisodeView, ...]
+    dropped: tuple[str, ...]
