@@ -86,6 +86,13 @@ CASES = [
     ("bank", "balance", (1, 2), 20),
     ("bank", "transfer", (4,), 21),
     ("bank", "loan", (6,), 22),
+    ("papers", "advanced", (3,), 20),
+    ("software", "settings", (2,), 21),
+    ("courses", "quiz", (4,), 20),
+    ("jobs", "apply", (6,), 21),
+    ("travel", "book", (6,), 22),
+    ("trails", "profile", (2,), 20),
+    ("museums", "tickets", (6,), 22),
 ]
 
 

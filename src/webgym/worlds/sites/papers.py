@@ -77,7 +77,6 @@ def card(paper: Paper) -> Card:
         paper.href,
         meta=(f"{paper.authors[0]}{' et al.' if len(paper.authors) > 1 else ''}", str(paper.year), paper.field),
         text=abstract(paper),
-        badge="",
         price=f"{paper.citations:,} citations",
     )
 

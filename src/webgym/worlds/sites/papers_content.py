@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from typing import Final
 
@@ -136,12 +137,11 @@ def archive(site: Site) -> Archive:
         if not distinct(titles, title):
             continue
         titles.append(title)
-        papers.append(_paper(site, number, title, field, authors))
+        papers.append(_paper(chance, number, title, field, authors))
     return Archive(tuple(papers), authors, fields)
 
 
-def _paper(site: Site, number: int, title: str, field: str, authors: tuple[Author, ...]) -> Paper:
-    chance = site.draw("paper", number)
+def _paper(chance: random.Random, number: int, title: str, field: str, authors: tuple[Author, ...]) -> Paper:
     year, month = chance.choice(YEARS), chance.randrange(len(MONTHS))
     day = chance.randrange(1, 28)
     code = f"{year % 100}{month + 1:02d}.{10_000 + number * 137 + chance.randrange(130)}"
@@ -169,4 +169,4 @@ def _paper(site: Site, number: int, title: str, field: str, authors: tuple[Autho
 
 def distinct(names: list[str], name: str) -> bool:
     """Whether a name begins none of these and none of these begins it: links are followed by how their text begins."""
-    return not any(name.startswith(other) or other.startswith(name) for other in names)
+    return not name.startswith(tuple(names)) and not any(other.startswith(name) for other in names)

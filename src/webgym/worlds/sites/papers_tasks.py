@@ -61,9 +61,7 @@ def lookup(make: Maker[Archive]) -> Draft:
 
 @kind.task("compare", [(3, 5)])
 def compared(make: Maker[Archive]) -> Draft:
-    return compare(
-        make, make.content.papers, _paper, "number of citations", lambda paper: paper.citations, "most cited of them"
-    )
+    return compare(make, make.content.papers, _paper, "number of citations", lambda paper: paper.citations, "most cited")
 
 
 @kind.task("collect", [(4, 10)])
