@@ -35,10 +35,10 @@ from webgym.worlds.blocks import (
     Tabs,
     Tiles,
 )
-from webgym.worlds.forms import Field, Form, FormStep
+from webgym.worlds.forms import Field, Form
 from webgym.worlds.kind import NOT_FOUND, Entry, Kind, Site, Visit
 from webgym.worlds.listing import Facet, Limit, Listing, Sort
-from webgym.worlds.sites.courses_content import SESSIONS, Course, School, school
+from webgym.worlds.sites.courses_content import SESSIONS, Course, School, quiz_form, school
 from webgym.worlds.words import person
 
 _THINGS: Final = {
@@ -223,16 +223,6 @@ def notes(visit: Visit[School]) -> Response:
     way = Buttons(links=(Link("Take the quiz", f"/quiz/{course.slug}"), Link("Back to the course", course.href)))
     crumbs = (Link(course.title, course.href), Link("Course notes", visit.path))
     return Page(f"Notes: {course.title}", (intro, terms, way), crumbs, heading="Course notes")
-
-
-def quiz_form(course: Course) -> Form:
-    """One question a step; the options are the course's terms in alphabetical order."""
-    options = tuple(sorted(term for term, _ in course.terms))
-    steps = tuple(
-        FormStep(f"Question {n}", (Field(f"q{n}", f"Which term means: {meaning}?", "radio", options),))
-        for n, (_, meaning) in enumerate(course.terms, 1)
-    )
-    return Form(f"quiz-{course.slug}", steps, submit="Hand in")
 
 
 @kind.page("/quiz/{slug}")

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
+from webgym.worlds.forms import Field, Form, FormStep
 from webgym.worlds.kind import Site
 from webgym.worlds.words import CITIES, FAMILY, GIVEN, money, phrases
 
@@ -175,3 +176,13 @@ def _course(chance: random.Random, title: str, subject: str, teacher: str) -> Co
         terms=tuple((term, meaning) for term, meaning in chance.sample(terms, 4)),
         passing=chance.choice((50, 55, 60, 65, 70, 75, 80)),
     )
+
+
+def quiz_form(course: Course) -> Form:
+    """One question a step; the options are the course's terms in alphabetical order."""
+    options = tuple(sorted(term for term, _ in course.terms))
+    steps = tuple(
+        FormStep(f"Question {n}", (Field(f"q{n}", f"Which term means: {meaning}?", "radio", options),))
+        for n, (_, meaning) in enumerate(course.terms, 1)
+    )
+    return Form(f"quiz-{course.slug}", steps, submit="Hand in")

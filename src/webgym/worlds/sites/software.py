@@ -220,8 +220,7 @@ def switch(visit: Visit[Registry]) -> Response:
     package = visit.content.by_name.get(visit.argument("name"))
     if package is None:
         return NOT_FOUND
-    version = visit.query.get("version", "")
-    section = visit.query.get("section", "")
+    version, section = visit.query.get("version", ""), visit.query.get("section", "")
     if version not in [release.version for release in package.releases]:
         return Redirect(package.href)
     return Redirect(package.at(version, section if section in SECTIONS and section != "overview" else "install"))

@@ -34,10 +34,10 @@ from webgym.worlds.blocks import (
     Tabs,
     Tiles,
 )
-from webgym.worlds.forms import Field, Form, FormStep
+from webgym.worlds.forms import Field, Form
 from webgym.worlds.kind import NOT_FOUND, Entry, Kind, Site, Visit
 from webgym.worlds.listing import Facet, Limit, Listing, Sort
-from webgym.worlds.sites.travel_content import MONTHS, Hotel, Offers, offers
+from webgym.worlds.sites.travel_content import MONTHS, Hotel, Offers, booking_form, offers, seat_form
 from webgym.worlds.words import money, person
 
 
@@ -191,27 +191,6 @@ def _review(site: Site, hotel: Hotel, n: int) -> Review:
     return Review(person(chance.randrange(500), chance.randrange(500)), chance.randrange(3, 6), title, text)
 
 
-def booking_form(hotel: Hotel) -> Form:
-    stay = (
-        Field("arrive", "Check-in date", "date"),
-        Field("leave", "Check-out date", "date"),
-        Field("adults", "Adults", "stepper", least=1, most=8, value="2"),
-        Field("children", "Children", "stepper", least=0, most=6, value="0"),
-        Field("room", "Room", "radio", tuple(name for name, _, _ in hotel.rooms)),
-    )
-    guest = (
-        Field("name", "Full name"),
-        Field("email", "E-mail", "email"),
-        Field("wish", "Special wishes", "textarea", required=False),
-    )
-    paying = (
-        Field("payment", "Payment", "radio", ("Pay at the hotel", "Credit card", "Bank transfer")),
-        Field("agree", "I accept the cancellation terms", "checkbox"),
-    )
-    steps = (FormStep("Your stay", stay), FormStep("Guest", guest), FormStep("Payment", paying))
-    return Form("booking", steps, submit="Confirm booking")
-
-
 @kind.page("/book/{slug}")
 def book(visit: Visit[Offers]) -> Response:
     hotel = next((hotel for hotel in visit.content.hotels if hotel.slug == visit.argument("slug")), None)
@@ -297,19 +276,6 @@ def rules(visit: Visit[Offers]) -> Response:
         (Prose("", ("One piece of hand luggage of 8 kg is free.", "Skis and prams travel for nothing.")),),
         bare=True,
     )
-
-
-SEATS: Final = ("Window", "Aisle", "Middle")
-
-
-def seat_form() -> Form:
-    flying = (
-        Field("day", "Travel date", "date"),
-        Field("people", "Passengers", "stepper", least=1, most=9, value="1"),
-        Field("seat", "Seat", "select", SEATS),
-    )
-    who = (Field("name", "Full name"), Field("email", "E-mail", "email"))
-    return Form("seat", (FormStep("Your flight", flying), FormStep("Passenger", who)), submit="Book flight")
 
 
 @kind.page("/flights/{number}/book")

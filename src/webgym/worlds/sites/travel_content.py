@@ -1,4 +1,4 @@
-"""What a travel site offers: cities, hotels with rooms, flights between the cities."""
+"""What a travel site offers: cities, hotels with rooms, flights between the cities, and the forms that book them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
+from webgym.worlds.forms import Field, Form, FormStep
 from webgym.worlds.kind import Site
 from webgym.worlds.words import CITIES, FAMILY, GIVEN, STREETS, money
 
@@ -45,6 +46,7 @@ KNOWN_FOR: Final = (
     "its music halls",
     "its bakeries",
 )
+SEATS: Final = ("Window", "Aisle", "Middle")
 MONTHS: Final = ("Jan", "Mar", "May", "Jul", "Sep", "Nov")
 
 
@@ -223,3 +225,34 @@ def _flights(chance: random.Random, names: list[str]) -> tuple[Flight, ...]:
             )
         )
     return tuple(flights)
+
+
+def booking_form(hotel: Hotel) -> Form:
+    stay = (
+        Field("arrive", "Check-in date", "date"),
+        Field("leave", "Check-out date", "date"),
+        Field("adults", "Adults", "stepper", least=1, most=8, value="2"),
+        Field("children", "Children", "stepper", least=0, most=6, value="0"),
+        Field("room", "Room", "radio", tuple(name for name, _, _ in hotel.rooms)),
+    )
+    guest = (
+        Field("name", "Full name"),
+        Field("email", "E-mail", "email"),
+        Field("wish", "Special wishes", "textarea", required=False),
+    )
+    paying = (
+        Field("payment", "Payment", "radio", ("Pay at the hotel", "Credit card", "Bank transfer")),
+        Field("agree", "I accept the cancellation terms", "checkbox"),
+    )
+    steps = (FormStep("Your stay", stay), FormStep("Guest", guest), FormStep("Payment", paying))
+    return Form("booking", steps, submit="Confirm booking")
+
+
+def seat_form() -> Form:
+    flying = (
+        Field("day", "Travel date", "date"),
+        Field("people", "Passengers", "stepper", least=1, most=9, value="1"),
+        Field("seat", "Seat", "select", SEATS),
+    )
+    who = (Field("name", "Full name"), Field("email", "E-mail", "email"))
+    return Form("seat", (FormStep("Your flight", flying), FormStep("Passenger", who)), submit="Book flight")
