@@ -24,6 +24,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from webgym.errors import StoreError
 from webgym.types import Wire
 from webgym.ui.archive import Archive, Asked
 from webgym.ui.deltas import EVERY, Deltas
@@ -60,7 +61,9 @@ class Monitor:
             Route("/api/episodes/{id}", self._episode),
             Route("/images/{sha256}", self._image),
         ]
-        self.app: ASGIApp = Guard(Starlette(routes=routes))
+        # A folder that is being written, or a disk that is slow, is no fault of this program: the page asks again.
+        trouble = {StoreError: _unreadable, TimeoutError: _unreadable}
+        self.app: ASGIApp = Guard(Starlette(routes=routes, exception_handlers=trouble))
 
     async def _page(self, request: Request) -> Response:
         return self._file("index.html")
@@ -166,6 +169,10 @@ def _own_files() -> dict[str, tuple[bytes, str]]:
 
 def _json(found: Wire) -> Response:
     return Response(found.model_dump_json(), media_type="application/json")
+
+
+def _unreadable(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("The run's folder cannot be read just now.\n", 503, {"retry-after": "2"})
 
 
 def _absent() -> Response:

@@ -105,6 +105,7 @@ class Archive:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.version = 0  # grows with every change of the index
         self._entries: dict[str, Entry] = {}
         self._planned: set[int] = set()
         self._records: dict[str, Record] = {}
@@ -124,7 +125,7 @@ class Archive:
             for iteration in self.run.plans.iterations():
                 if iteration not in self._planned:
                     for one in self.run.planned(iteration):
-                        self._entries[one.id] = Entry(one.id, one.iteration, one.task, one.replica)
+                        self._put(Entry(one.id, one.iteration, one.task, one.replica))
                     self._planned.add(iteration)
             self._take_outcomes()
             self._take_judgements()
@@ -183,14 +184,14 @@ class Archive:
         for episode, record in records.items():
             if self._records.get(episode) is not record and (entry := self._entries.get(episode)) is not None:
                 doing, why = words.of_outcome(record.outcome)
-                self._entries[episode] = replace(
-                    entry, doing=doing, why=why, outcome=record.outcome.kind, at=record.at, stored=record.stored
+                self._put(
+                    replace(entry, doing=doing, why=why, outcome=record.outcome.kind, at=record.at, stored=record.stored)
                 )
                 if record.stored and not entry.read:
                     self._unread[episode] = None
         for episode in self._records.keys() - records.keys():  # withdrawn, to be done again
             if (entry := self._entries.get(episode)) is not None:
-                self._entries[episode] = Entry(entry.id, entry.iteration, entry.task, entry.replica)
+                self._put(Entry(entry.id, entry.iteration, entry.task, entry.replica))
         self._records = {one: record for one, record in records.items() if one in self._entries}
 
     def _take_judgements(self) -> None:
@@ -198,7 +199,7 @@ class Archive:
             self._rulings.setdefault(episode, {})[judgement.judge] = judgement
             if (entry := self._entries.get(episode)) is not None:
                 verdict = judgement.verdict
-                self._entries[episode] = replace(entry, reward=verdict.reward if verdict.kind == "scored" else None)
+                self._put(replace(entry, reward=verdict.reward if verdict.kind == "scored" else None))
 
     def _new_judgements(self) -> Iterator[tuple[str, Judgement]]:
         for found in self.run.verdicts.logs():
@@ -213,17 +214,23 @@ class Archive:
         try:
             whole = self.run.episode(episode)
         except StoreError as e:
-            self._entries[episode] = replace(entry, read=True, doing="failed", why=words.cut(str(e), words.LONGEST_TEXT))
+            self._put(replace(entry, read=True, doing="failed", why=words.cut(str(e), words.LONGEST_TEXT)))
             return
-        self._entries[episode] = replace(
-            entry,
-            read=True,
-            instruction=words.cut(whole.task.instruction, LABEL),
-            website=words.cut(whole.task.website, LABEL),
-            agent=words.cut(whole.agent, LABEL),
-            steps=len(whole.steps),
-            seconds=max(0.0, whole.ended - whole.started),
+        self._put(
+            replace(
+                entry,
+                read=True,
+                instruction=words.cut(whole.task.instruction, LABEL),
+                website=words.cut(whole.task.website, LABEL),
+                agent=words.cut(whole.agent, LABEL),
+                steps=len(whole.steps),
+                seconds=max(0.0, whole.ended - whole.started),
+            )
         )
+
+    def _put(self, entry: Entry) -> None:
+        self._entries[entry.id] = entry
+        self.version += 1
 
 
 def _fits(entry: Entry, asked: Asked) -> bool:

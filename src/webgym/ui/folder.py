@@ -18,8 +18,16 @@ class FolderBoard:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self._cells: dict[str, tuple[Entry, Cell]] = {}
+        # The archive's versions these were made of: a big folder is summed up when it changes, not when somebody looks.
+        self._headed, self._head = -1, Head(run="", live=False, total=0, counts={})
+        self._drawn = -1
 
     def head(self) -> Head:
+        if self._headed != (version := self._archive.version):
+            self._headed, self._head = version, self._summed()
+        return self._head
+
+    def _summed(self) -> Head:
         entries = self._archive.entries
         counts = Counter(one.doing for one in entries)
         ends = [one for one in entries if one.doing in ENDS]
@@ -43,12 +51,17 @@ class FolderBoard:
         )
 
     def cells(self) -> Sequence[Cell]:
+        if self._drawn != (version := self._archive.version):
+            self._drawn = version
+            self._draw()
+        return [cell for _, cell in self._cells.values()]
+
+    def _draw(self) -> None:
         drawn: dict[str, tuple[Entry, Cell]] = {}
         for entry in self._archive.entries[-MOST_CELLS:]:
             before = self._cells.get(entry.id)
             drawn[entry.id] = before if before is not None and before[0] is entry else (entry, entry.cell())
         self._cells = drawn
-        return [cell for _, cell in drawn.values()]
 
     def detail(self, episode: str) -> Detail | None:
         return None
