@@ -10,7 +10,7 @@ import asyncio
 import secrets
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Final
 
 from rich.console import Console
@@ -43,18 +43,16 @@ from webgym.worlds.tasks import SOURCE
 EXIT_STOPPED: Final = 1
 EXIT_UNFINISHED: Final = 3
 
-Watch = Callable[[Events, Run], AbstractAsyncContextManager[str]]
 
-
-def run(settings: RolloutSettings, watch: Watch | None = None) -> int:
-    """The command. `watch` shows the rollout to people, as long as its block lasts, at the address it gives."""
+def run(settings: RolloutSettings) -> int:
+    """The command."""
     import uvloop
 
     logs.start(settings.log_level)
-    return uvloop.run(_roll(settings, watch))
+    return uvloop.run(_roll(settings))
 
 
-async def _roll(settings: RolloutSettings, watch: Watch | None) -> int:
+async def _roll(settings: RolloutSettings) -> int:
     console = Console(stderr=True)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(await asyncio.to_thread(open_run, settings))
@@ -71,12 +69,23 @@ async def _roll(settings: RolloutSettings, watch: Watch | None) -> int:
         client, new_agent = await _surroundings(stack, settings)
         gates = Gates(settings.engine.gates, settings.engine.slots)
         engine = _engine(settings, store, client, new_agent, gates, events, jobs, len(planned), blocklist, judge, offline)
-        address = await stack.enter_async_context(watch(events, store)) if watch is not None else ""
+        address = await _monitor(stack, settings, events, store, jobs)
         with _signals(engine.stop):
             async with progress(console, events, address):
                 failure = await _finished(engine, waiting)
         console.print(summary(events.state(), engine.unfinished))
         return _said(console, failure, engine.unfinished)
+
+
+async def _monitor(stack: AsyncExitStack, settings: RolloutSettings, events: Events, store: Run, jobs: list[Job]) -> str:
+    """The address where people can watch; empty if nobody wants to."""
+    if settings.monitor is None:
+        return ""
+    from webgym.watching import watching
+
+    agent = settings.agent if settings.agent != "model" else f"{settings.model.dialect}/{settings.model.policy.model}"
+    tasks = {job.task.id: job.task for job in jobs}
+    return await stack.enter_async_context(watching(events, store, agent=agent, task=tasks.get, port=settings.monitor))
 
 
 def _events(settings: RolloutSettings, store: Run, ended: set[str]) -> Events:

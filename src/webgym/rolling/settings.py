@@ -67,6 +67,9 @@ class RolloutSettings(Settings):
     serve: OwnServer = OwnServer()
     worlds: OfflineWeb | None = Field(None, description="Serve the offline web, too.")
     engine: EngineSettings = EngineSettings()
+    monitor: Annotated[int, Field(ge=0, le=65535)] | None = Field(
+        None, description="Show the rollout live in the browser, at this port of loopback; 0 picks a free one."
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
 
     @model_validator(mode="after")

@@ -104,7 +104,7 @@ class Engine:
         blocklist: BlockList | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """`total` is the size of the iteration, if some of it was done before: stragglers are counted against it."""
+        """`total` is the size of the iteration, if some of it was done before."""
         self._keeper, self._player, self._jobs, self._gates, self._events = keeper, player, jobs, gates, events
         self._settings, self._blocklist, self._judge = settings, blocklist, judge
         self._total = len(jobs) if total is None else total
@@ -122,7 +122,7 @@ class Engine:
 
     @property
     def unfinished(self) -> int:
-        """Episodes of the iteration without an outcome."""
+        """Episodes of the iteration without an outcome, and those that a stop cut short."""
         return self._total - self._ended
 
     async def run(self, unjudged: Sequence[str] = ()) -> None:
@@ -223,12 +223,15 @@ class Engine:
             self._events.end(job.id, outcome)
 
     def _count(self, outcome: Outcome) -> None:
+        if outcome.kind == "cancelled" and outcome.reason == "shutdown":
+            return
         self._ended += 1
         self._watch_breaker(outcome)
         stragglers, loop = self._settings.stragglers, asyncio.get_running_loop()
         if stragglers is None or self._stopping is not None or not self.unfinished:
             return
-        if self._ended >= stragglers.share * self._total > self._ended - 1:
+        here, enough = self._ended - (self._total - len(self._jobs)), stragglers.share * len(self._jobs)
+        if here >= enough > here - 1:  # of what this process has to do: what a resumed run finds left is a batch of its own
             self._timers.append(loop.call_later(stragglers.grace, self._cancel_rest, "straggler", ""))
 
     def _watch_breaker(self, outcome: Outcome) -> None:

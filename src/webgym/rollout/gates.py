@@ -131,7 +131,7 @@ class Gate:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._leave()  # the place was handed over in the moment of the cancellation
-            else:
+            elif turn in self._line:  # whoever left in between has taken it out already
                 self._line.remove(turn)
             raise
 
