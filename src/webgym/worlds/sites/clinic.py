@@ -88,9 +88,9 @@ def home(visit: Visit[House]) -> b.Response:
     orders: tuple[tuple[b.Block, ...], ...] = (
         (hero, fields, b.Columns(((asked,), (hours,))), staff),
         (help_line, hero, staff, fields),
-        (b.Columns(((hero,), (hours, help_line))), fields, staff),
+        (hero, b.Columns(((fields,), (hours, help_line))), staff),
         (hero, staff, b.Columns(((hours,), (help_line,))), asked),
-        (b.Columns(((fields,), (help_line, hours))), hero, staff),
+        (b.Columns(((staff,), (help_line, hours))), fields, asked),
         (hero, hours, fields, asked),
     )
     return b.Page("Home", orders[site.style.layout])

@@ -14,7 +14,7 @@ from webgym.worlds.listing import Facet, Limit, Listing, Sort
 from webgym.worlds.scenery import CREST, PITCH
 from webgym.worlds.sites.league_content import PLAYED, Club, Match, Player, Season, Standing, season
 
-COLUMNS: Final = ("Place", "Club", "Played", "Won", "Drawn", "Lost", "Goals for", "Goals against", "Points")
+COLUMNS: Final = ("#", "Club", "Pts", "GF", "GA", "W", "D", "L", "P")
 PREDICT: Final = "Send prediction"
 
 
@@ -60,11 +60,11 @@ def _table(content: Season, heading: str, most: int = 99) -> b.Table:
     def row(place: int, one: Standing) -> tuple[b.Cell | str, ...]:
         name = b.Cell(one.club.name, one.club.href)
         played = one.won + one.drawn + one.lost
-        rest = _numbers(played, one.won, one.drawn, one.lost, one.scored, one.conceded, one.points)
+        rest = _numbers(one.points, one.scored, one.conceded, one.won, one.drawn, one.lost, played)
         return (*_numbers(place), name, *rest)
 
     rows = tuple(row(place, one) for place, one in enumerate(content.table[:most], 1))
-    note = "Three points for a win, one for a draw. Press a column's name to sort by it."
+    note = "Pts points, GF goals scored, GA goals conceded, W won, D drawn, L lost, P played. Press a name to sort."
     return b.Table(heading, COLUMNS, rows, sortable=most > len(rows), note=note if most > len(rows) else "")
 
 

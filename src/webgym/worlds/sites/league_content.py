@@ -168,7 +168,7 @@ def _clubs(chance: random.Random, scored: list[int]) -> tuple[Club, ...]:
         name = f"{town} {chance.choice(SUFFIXES)}"
         shares = [0] * len(_PLACES)
         for _ in range(goals):
-            shares[chance.choice((3, 5, 6, 7, 8, 9, 9, 10, 10, 11, 11))] += 1
+            shares[chance.choice((3, 5, 6, 7, 8, 9, 10, 10, 11, 11, 11, 11))] += 1
         numbers = chance.sample(range(2, 40), len(_PLACES) - 1)
         players = []
         for place, share in enumerate(shares):

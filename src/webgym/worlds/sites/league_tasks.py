@@ -135,7 +135,7 @@ def standings(make: Maker[Season]) -> Draft:
 @kind.task("most", [(2, 3)])
 def most(make: Maker[Season]) -> Draft:
     """The club that leads a column of the table, which has to be sorted or searched for it."""
-    side, column = make.one((("goals scored", "Goals for"), ("goals conceded", "Goals against"), ("wins", "Won")))
+    side, column = make.one((("goals scored", "GF"), ("goals conceded", "GA"), ("wins", "W")))
     value = _SIDES[side]
     best: Standing = one_best(make, make.content.table, lambda row: value(row))
     shown = Shown(make.host, "/table", (best.club.name, str(value(best))), best.club.name)

@@ -49,7 +49,7 @@ def _card(recipe: Recipe) -> b.Card:
     return b.Card(
         recipe.name,
         recipe.href,
-        b.Picture("food", recipe.slug),
+        b.Picture(recipe.scene, recipe.slug),
         badge=recipe.diet if recipe.diet == "Vegan" else "",
         meta=(recipe.cuisine, f"{recipe.total} min in all", recipe.effort),
         stars=recipe.stars,
@@ -68,7 +68,7 @@ def home(visit: Visit[Cookery]) -> b.Response:
     hero = b.Hero(
         f"Today: {star.name}",
         f"{star.cook.name} serves {star.serves} with it, in {star.total} minutes. {tagline(site, content)}",
-        b.Picture("food", star.slug, 900, 600),
+        b.Picture(star.scene, star.slug, 900, 600),
         b.Link("Cook this today", star.href),
         b.Link("All recipes", "/recipes"),
     )
@@ -89,7 +89,7 @@ def home(visit: Visit[Cookery]) -> b.Response:
         (hero, courses, loved, tips),
         (loved, hero, people, quick),
         (hero, quick, people, courses),
-        (b.Columns(((hero,), (tips,))), loved, courses),
+        (loved, b.Columns(((courses,), (tips,))), people),
         (courses, loved, figures, people),
         (hero, figures, quick, loved),
     )
@@ -129,7 +129,7 @@ def recipe_page(visit: Visit[Cookery]) -> b.Response:
     chance = visit.site.draw("recipe", recipe.slug)
     detail = b.Detail(
         recipe.name,
-        tuple(b.Picture("food", f"{recipe.slug}{f'-{n}' if n else ''}", 720, 540) for n in range(3)),
+        tuple(b.Picture(recipe.scene, f"{recipe.slug}{f'-{n}' if n else ''}", 720, 540) for n in range(3)),
         stars=recipe.stars,
         votes=recipe.votes,
         badge=recipe.course,

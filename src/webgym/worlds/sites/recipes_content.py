@@ -11,6 +11,7 @@ from webgym.worlds.words import FAMILY, GIVEN, phrases
 MANNER: Final = phrases(
     "Smoky|Golden|Rustic|Spiced|Roasted|Creamy|Zesty|Charred|Herbed|Crispy|Slow|Glazed|Tangy|Sunny|Velvety|Peppery"
 )
+COOLING: Final = phrases("Sparkling|Sunny|Icy|Zesty|Tangy|Spiced|Golden|Fresh")
 # What is cooked, by course: the main thing and the dish made of it.
 DISHES: Final = {
     "Breakfast": ("Oat|Banana|Berry|Coconut|Apple", "Pancakes|Porridge|Granola|Waffles|Muffins"),
@@ -86,6 +87,11 @@ class Recipe:
         return f"/recipe/{self.slug}"
 
     @property
+    def scene(self) -> str:
+        """The subject of its pictures."""
+        return "mug" if self.course == "Drinks" else "food"
+
+    @property
     def total(self) -> int:
         return self.prep + self.cooking
 
@@ -131,7 +137,8 @@ def cookery(site: Site) -> Cookery:
     recipes: dict[str, Recipe] = {}
     for course, (mains, dishes) in DISHES.items():
         for _ in range(chance.randrange(8, 15)):
-            name = f"{chance.choice(MANNER)} {chance.choice(mains.split('|'))} {chance.choice(dishes.split('|'))}"
+            manner = chance.choice(COOLING if course == "Drinks" else MANNER)
+            name = f"{manner} {chance.choice(mains.split('|'))} {chance.choice(dishes.split('|'))}"
             slug = name.lower().replace(" ", "-")
             inside = []
             for unit, thing in chance.sample(_LARDER, chance.randrange(6, 10)):
