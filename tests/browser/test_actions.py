@@ -247,6 +247,44 @@ async def test_an_open_list_shows_no_popup_that_would_hide_the_page(visit: Visit
     assert seen.title == "banana /"
 
 
+async def test_an_open_list_is_on_the_screenshot_and_takes_a_click(visit: Visit):
+    page = await visit("/select", image="png")
+    closed = page.first
+    seen = await page.step(t.Click(x=100, y=40), marks=True, image="png")
+    assert not seen.unchanged
+    options = {mark.name: mark for mark in seen.marks or () if mark.role == "option"}
+    assert {"apple", "banana", "cherry", "date"} <= set(options)
+    box = options["cherry"].box
+    seen = await page.step(t.Click(x=box.x + box.width / 2, y=box.y + box.height / 2), image="png")
+    assert seen.title == "cherry /"
+    assert seen.screenshot is not None
+    assert closed.screenshot is not None
+    seen = await page.step(t.Select(x=100, y=40, options=("apple",)), image="png")
+    assert seen.title == "apple /"
+
+
+async def test_an_open_list_closes_by_escape_or_a_click_elsewhere(visit: Visit):
+    page = await visit("/select")
+    before = await page.step(t.Key(keys=("Tab",)))
+    opened = await page.step(t.Click(x=100, y=40))
+    assert not opened.unchanged
+    seen = await page.step(t.Key(keys=("Escape",)))
+    assert seen.title == before.title
+    await page.step(t.Click(x=100, y=40))
+    seen = await page.step(t.Click(x=600, y=500), marks=True)
+    assert not [mark for mark in seen.marks or () if mark.name == "cherry" and mark.role == "option"]
+
+
+async def test_keys_move_through_an_open_list(visit: Visit):
+    page = await visit("/select")
+    await page.step(t.Click(x=100, y=40))
+    seen = await page.step(t.Key(keys=("End", "ArrowUp", "Enter")))
+    assert seen.title == "cherry /"
+    await page.step(t.Key(keys=("Space",)))
+    seen = await page.step(t.Key(keys=("d", "Enter")))
+    assert seen.title == "date /"
+
+
 # navigation
 
 

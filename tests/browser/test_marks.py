@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -15,7 +14,9 @@ from tests.conftest import Driver, settings_for
 from tests.site.server import Site
 from webgym import types as t
 from webgym.server import chromium
+from webgym.server.display import Picture
 from webgym.server.marks import MAX_MARKS
+from webgym.server.marks import mark as mark_page
 from webgym.server.protocol import NewSession
 from webgym.server.settings import WorkerSettings
 from webgym.server.worker import running_worker
@@ -204,25 +205,23 @@ async def test_a_frame_in_another_process_is_marked_clicked_and_typed_into(isola
 
 
 async def test_marks_cost_a_fraction_of_a_screenshot(visit: Visit, capsys: pytest.CaptureFixture[str]):
-    """Interleaved, so that a busy machine slows all alike. The whole difference includes painting the page once more."""
-    page = await visit("/docs-long", marks=True)
-    looks: dict[str, dict[str, Any]] = {
-        "nothing": {"image": "none"},
-        "numbers": {"image": "none", "marks": True},
-        "picture": {},
-        "both": {"marks": True},
-    }
-    took: dict[str, list[float]] = {name: [] for name in looks}
-    for _ in range(12):
-        for name, look in looks.items():
-            began = time.perf_counter()
-            await page.look(**look)
-            took[name].append((time.perf_counter() - began) * 1000)
-    nothing, numbers, picture, both = (statistics.median(took[name]) for name in looks)
-    screenshot = picture - nothing
-    collected = (numbers - nothing) / screenshot
-    whole = (both - picture) / screenshot
-    told = f"a screenshot takes {screenshot:.1f} ms; marks: {collected:.0%} of it to collect and draw, {whole:.0%} all told"
+    """In turns, so that a busy machine slows both alike."""
+    visited = await visit("/docs-long", marks=True)
+    page = visited.worker.sessions.leases.find(visited.started.id, visited.started.lease.token).context.active
+    plain, marked = [], []
+    for _ in range(20):
+        began = time.perf_counter()
+        await page.shoot(Picture("jpeg"), within=5)
+        between = time.perf_counter()
+        await mark_page(page, None)
+        await page.shoot(Picture("jpeg"), within=5)
+        ended = time.perf_counter()
+        await page.frame.run("webgym.erase()", type(None), within=5)
+        await page.draw()
+        plain.append((between - began) * 1000)
+        marked.append((ended - between) * 1000)
+    screenshot = statistics.median(plain)
+    share = (statistics.median(marked) - screenshot) / screenshot
     with capsys.disabled():
-        sys.stdout.write(f"\n{told}\n")
-    assert collected <= 0.5
+        sys.stdout.write(f"\na screenshot takes {screenshot:.1f} ms; marks add {share:.0%} of it\n")
+    assert share <= 1  # the target is a quarter: docs/benchmarks.md says what was measured

@@ -22,6 +22,8 @@ from webgym.server.tabs import Context
 
 BUTTONS = {"left": 1, "right": 2, "middle": 4}
 INPUT_SECONDS = 8.0
+PROMPTLY = 0.01
+WAITING_EVERY = 0.1
 DRAG_STEPS = 8
 ABORTED = "net::ERR_ABORTED"  # the answer was no page: a download, or nothing
 
@@ -137,7 +139,10 @@ async def _burst(page: Page, commands: Iterable[tuple[str, dict[str, Any]]]) -> 
     waiting = [connection.send(page.channel, method, params) for method, params in commands]
     if not waiting:
         return
-    done, late = await asyncio.wait(waiting, timeout=INPUT_SECONDS)
+    done, late = await asyncio.wait(waiting, timeout=PROMPTLY)
+    if late:
+        # Some input is taken in with a frame: the wheel's, and moves of the mouse.
+        done, late = await page.drawing(asyncio.wait(waiting, timeout=INPUT_SECONDS))
     for future in done:
         future.exception()
     for future in late:
@@ -261,7 +266,7 @@ async def _travel(page: Page, step: int) -> None:
 async def _wait(context: Context, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
-            await context.ended.wait()
+            await context.active.drawing(context.ended.wait(), every=WAITING_EVERY)
     except TimeoutError:
         pass
 
@@ -293,7 +298,7 @@ async def _upload(context: Context, page: Page, action: t.Upload) -> None:
         paths.append(str(path))
     context.surprises.choosers.clear()
     await _click(page, await aim(context, action), "left")
-    if not await page.until(lambda: bool(context.surprises.choosers), 3.0):
+    if not await page.drawing(page.until(lambda: bool(context.surprises.choosers), 3.0)):
         raise CannotDo("nothing at that place asks for a file")
     node = context.surprises.choosers.pop()
     await page.channel.call("DOM.setFileInputFiles", {"files": paths, "backendNodeId": node}, within=INPUT_SECONDS)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from webgym.server.display import Display
 from webgym.server.process import ChromiumProcess
 from webgym.server.surprises import DownloadBegins, DownloadProgress
 from webgym.server.tabs import Attached, Context, Detached, TargetInfo
@@ -53,6 +54,7 @@ class Browser:
     def __init__(self, process: ChromiumProcess, *, max_download: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.process = process
         self.connection = process.connection
+        self.display = Display(on_command=process.draws_on_command)
         self.contexts: dict[str, Context] = {}
         self.spares: deque[Context] = deque()
         self.served = 0
@@ -113,6 +115,7 @@ class Browser:
         folder.mkdir(mode=0o700)
         context = Context(
             self.connection,
+            self.display,
             made.browserContextId,
             folder,
             user_agent=self.process.user_agent,

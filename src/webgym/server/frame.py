@@ -19,7 +19,7 @@ from webgym.server.cdp import Channel, ProtocolError
 T = TypeVar("T")
 
 WORLD = "webgym"
-PARTS = ("names", "rest", "marks", "outline", "aim")
+PARTS = ("names", "lists", "rest", "marks", "outline", "aim")
 OFFERED = "rest, particulars, collectMarks, foreignFrame, foreignOrigin, draw, erase, outline, text, aim, select, storage"
 
 

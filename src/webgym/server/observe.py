@@ -17,7 +17,8 @@ import msgspec
 from webgym import types as t
 from webgym.errors import BrowserError, BrowserGone, PageUnresponsive
 from webgym.server.actions import ABORTED
-from webgym.server.cdp import ConnectionClosed, ProtocolError
+from webgym.server.cdp import ConnectionClosed
+from webgym.server.display import Picture
 from webgym.server.egress import Egress
 from webgym.server.frame import ScriptFailed
 from webgym.server.marks import mark
@@ -31,10 +32,6 @@ MAX_OUTLINE = 40_000
 MAX_TEXT = 100_000
 
 Cut = Literal["marks", "accessibility", "text", "dialogs", "downloads"]
-
-
-class _Shot(msgspec.Struct):
-    data: bytes
 
 
 class _Words(msgspec.Struct):
@@ -84,7 +81,9 @@ async def free(context: Context) -> None:
 async def _observe(
     context: Context, look: t.Look, egress: Egress, limits: SettleLimits, typing: bool, action_error: str | None
 ) -> t.Observation:
-    rest = await _settle_active(context, limits, typing)
+    picture = None if look.image == "none" else Picture(look.image, look.quality)
+    # Marks are drawn on the page at rest: no picture from before shows them.
+    rest = await _settle_active(context, limits, typing, None if look.marks else picture)
     page = context.active
     cut: set[Cut] = set()
     try:
@@ -92,7 +91,9 @@ async def _observe(
             context.marking = await mark(page, context.marking)
             if context.marking.truncated:
                 cut.add("marks")
-        shot = await _shoot(context, page, look)
+        shot = None
+        if picture is not None:
+            shot = _screenshot(context, picture, rest.picture or await page.shoot(picture, within=SHOT_SECONDS))
     finally:
         if look.marks:
             # Nobody waits for it: whatever asks the page next comes after it.
@@ -135,13 +136,13 @@ async def _observe(
     )
 
 
-async def _settle_active(context: Context, limits: SettleLimits, typing: bool) -> Rest:
+async def _settle_active(context: Context, limits: SettleLimits, typing: bool, picture: Picture | None) -> Rest:
     """Settle whichever tab is active in the end: a click may have opened another, or closed this one."""
     started = time.monotonic()
     for _ in range(3):
         page = context.active
         try:
-            rest = await settle(page, limits, typing=typing)
+            rest = await settle(page, limits, typing=typing, picture=picture)
         except ScriptFailed:
             # Our script could not run in this document (a bare XML or image document, say): show it as it is.
             rest = Rest(time.monotonic() - started, [], Particulars(title=page.title))
@@ -160,33 +161,14 @@ def _origin(url: str) -> set[str]:
     return {f"{parts.scheme}://{parts.netloc}"} if parts.scheme in ("http", "https") else set()
 
 
-async def _shoot(context: Context, page: Page, look: t.Look) -> t.Screenshot | None:
-    if look.image == "none":
-        return None
-    # optimizeForSpeed picks the quick PNG compressor; JPEG does not heed it.
-    params: dict[str, object] = {"format": look.image, "optimizeForSpeed": True}
-    if look.image == "jpeg":
-        params["quality"] = look.quality
-    shot = await _capture(page, params)
+def _screenshot(context: Context, picture: Picture, data: bytes) -> t.Screenshot:
     return t.Screenshot.model_construct(
-        format=look.image,
+        format=picture.format,
         width=context.emulation.width,
         height=context.emulation.height,
-        sha256=hashlib.sha256(shot.data).hexdigest(),
-        data=shot.data,
+        sha256=hashlib.sha256(data).hexdigest(),
+        data=data,
     )
-
-
-async def _capture(page: Page, params: dict[str, object]) -> _Shot:
-    """Chromium refuses when a new document has not been drawn yet, which a busy machine makes likely: ask again."""
-    ends = time.monotonic() + SHOT_SECONDS
-    while True:
-        try:
-            return await page.channel.call("Page.captureScreenshot", params, _Shot, within=ends - time.monotonic())
-        except ProtocolError:
-            if time.monotonic() > ends - 1:
-                raise
-        await page.frame.run("new Promise((done) => setTimeout(done, 50))", type(None), within=ends - time.monotonic())
 
 
 def explain(page: Page, egress: Egress, downloading: bool) -> str | None:

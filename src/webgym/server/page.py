@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
 
 from webgym.errors import BrowserError
 from webgym.server.cdp import Channel, ProtocolError
+from webgym.server.display import EVERY, Display, Picture
 from webgym.server.frame import Frame
 
 T = TypeVar("T")
@@ -88,8 +89,10 @@ class _Nothing(msgspec.Struct):
 class Page:
     """A tab of a session. `number` is what clients call it; it is never reused within a session."""
 
-    def __init__(self, channel: Channel, target_id: str, number: int) -> None:
+    def __init__(self, channel: Channel, display: Display, target_id: str, number: int) -> None:
         self.channel = channel
+        self._display = display
+        self._calm = True  # the last picture that was taken at once showed the page at rest
         self.target_id = target_id
         self.number = number
         self.frame = Frame(channel, target_id)  # a page target's main frame carries the target's id
@@ -274,6 +277,28 @@ class Page:
             self.last_request_ended = time.monotonic()
             if not self._requests:
                 self.wake()
+
+    # drawing
+
+    async def draw(self) -> None:
+        await self._display.draw(self.channel)
+
+    async def drawing(self, work: Awaitable[T], *, every: float = EVERY) -> T:
+        """Await what happens in this page: it draws meanwhile, because much of a page's life goes by frames."""
+        return await self._display.during(self.channel, work, every=every)
+
+    async def drawing_shot(self, work: Awaitable[T], picture: Picture) -> tuple[T, bytes | None]:
+        """The same with a picture, if one taken at once is still true when the work is done. A page for which the last such
+        picture was too early is not asked for the next."""
+        if not self._calm:
+            self._calm = True
+            return await self.drawing(work), None
+        result, data = await self._display.during_shot(self.channel, work, picture)
+        self._calm = data is not None
+        return result, data
+
+    async def shoot(self, picture: Picture, *, within: float) -> bytes:
+        return await self._display.shoot(self.channel, picture, within=within)
 
     # commands
 

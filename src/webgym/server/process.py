@@ -29,6 +29,7 @@ import psutil
 from webgym.errors import BrowserError, ConfigError, blame
 from webgym.server.cdp import Connection
 from webgym.server.chromium import Chromium
+from webgym.server.display import ON_COMMAND
 from webgym.server.folders import end_group, record_group
 
 log = logging.getLogger(__name__)
@@ -69,12 +70,13 @@ SWITCHES = (
     "--disable-renderer-backgrounding",
     "--disable-features=AcceptCHFrame,DestroyProfileOnBrowserClose,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding,Translate",
 )
-# Trades isolation between the sites of one session (never between sessions) and speed for memory.
+# Fewer processes: drawing and the network's side live in the browser's own, which a fault of theirs then takes with it. What
+# makes renderers smaller elsewhere (--enable-low-end-device-mode, V8's --lite-mode) makes them larger here: flags of V8 that
+# differ from its snapshot's keep them from sharing its pages.
 LOW_MEMORY = (
-    "--disable-site-isolation-trials",
-    "--enable-low-end-device-mode",
+    "--disable-software-rasterizer",
+    "--enable-features=NetworkServiceInProcess2",
     "--in-process-gpu",
-    "--js-flags=--optimize-for-size --lite-mode",
 )
 
 
@@ -90,6 +92,7 @@ class ChromiumProcess:
     pid: int
     folder: Path
     connection: Connection
+    draws_on_command: bool = False
     product: str = ""
     user_agent: str = ""
     exited: asyncio.Event = field(default_factory=asyncio.Event)  # the browser itself
@@ -102,6 +105,7 @@ class ChromiumProcess:
         try:
             arguments = _arguments(chromium, folder, sandbox=sandbox, switches=switches)
             self = await cls._spawn(arguments, folder)
+            self.draws_on_command = set(ON_COMMAND) <= set(switches)
         except BaseException:
             await asyncio.shield(asyncio.to_thread(_discard, folder))
             raise

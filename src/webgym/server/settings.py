@@ -58,7 +58,7 @@ class ServeSettings(Settings):
         default_factory=lambda: os.environ.get("WEBGYM_NO_SANDBOX") != "1",
         description="Chromium's sandbox; --no-sandbox (or WEBGYM_NO_SANDBOX=1) where it cannot run: as root, in a container",
     )
-    low_memory: bool = Field(False, description="switches for less memory; they save none yet (docs/benchmarks.md)")
+    low_memory: bool = Field(False, description="fewer processes, less memory; one fault then takes more with it")
     egress: EgressPolicy = Field(EgressPolicy(), description="where pages may connect to")
     settle: SettleLimits = Field(SettleLimits(), description="how long to wait for pages to come to rest")
     limits: BrowserLimits = Field(BrowserLimits(), description="when browsers are replaced")

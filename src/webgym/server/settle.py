@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from webgym.server.display import Picture
 from webgym.server.page import Page
 
 Cap = Literal["commit", "load", "quiet", "network"]
+LOADING_EVERY = 0.1  # seconds between two frames of a page that is still loading
 
 
 class SettleLimits(BaseModel):
@@ -30,7 +33,7 @@ class SettleLimits(BaseModel):
     quiet: float = Field(2.0, gt=0, description="for the page to stop changing")
     network: float = Field(2.0, gt=0, description="for requests in flight; older ones count as streams")
     still: float = Field(0.1, gt=0, description="quiet time")
-    still_typing: float = Field(0.3, gt=0, description="quiet time after typing: suggestions come after a pause")
+    still_typing: float = Field(0.3, gt=0, description="quiet time after typing where suggestions may come, after a pause")
     grace: float = Field(1.0, gt=0, description="over its own cap before our script in the page counts as hung")
 
 
@@ -50,13 +53,27 @@ class _Rested(msgspec.Struct):
     page: Particulars
 
 
+@dataclass(frozen=True)
+class _Quiet:
+    """Seconds that nothing may change: ordinarily, and after typing (0: nobody typed)."""
+
+    ordinary: float
+    typing: float
+    cap: float
+
+    def wire(self) -> str:
+        quiet, typing, cap = (round(seconds * 1000) for seconds in (self.ordinary, self.typing, self.cap))
+        return f"{{quiet: {quiet}, typing: {typing}, cap: {cap}}}"
+
+
 class Rest(msgspec.Struct):
     seconds: float
     capped: list[Cap]
     page: Particulars
+    picture: bytes | None = None  # of the page at rest, if it was at rest from the beginning
 
 
-async def settle(page: Page, limits: SettleLimits, *, typing: bool = False) -> Rest:
+async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, picture: Picture | None = None) -> Rest:
     """Wait for rest. Raises BrowserError if the page's script does not answer: the page hangs."""
     started = time.monotonic()
     capped: list[Cap] = []
@@ -64,14 +81,19 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False) -> R
         return Rest(
             0.0, capped, await page.frame.run("webgym.particulars()", Particulars, within=limits.quiet + limits.grace)
         )
+    if page.navigating or not page.loaded:
+        picture = None  # a new document has no picture to give before its second frame
     if page.navigating:
         await _commit(page, limits, capped)
     await _loaded(page, limits, capped)
-    still = limits.still_typing if typing else limits.still
+    still = limits.still
+    shot: bytes | None = None
     quiet_ends = time.monotonic() + limits.quiet
     network_ends = time.monotonic() + limits.network
     while True:
-        rested = await _rest(page, still, max(quiet_ends - time.monotonic(), 2 * limits.still), limits.grace)
+        cap = max(quiet_ends - time.monotonic(), 2 * limits.still)
+        quiet = _Quiet(still, limits.still_typing if typing else 0, cap)
+        rested, shot = await _rest(page, quiet, limits.grace, picture)
         if page.navigating:
             # The quiet was the pause before a navigation (a script's redirect, a form): start over, once per page.
             await _commit(page, limits, capped)
@@ -90,7 +112,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False) -> R
             break
         # Something has just come: the page gets the rest of a quiet time to show it.
         still = max(limits.still - (time.monotonic() - page.last_request_ended), 0.02)
-    return Rest(time.monotonic() - started, capped, rested.page)
+    return Rest(time.monotonic() - started, capped, rested.page, shot)
 
 
 async def _commit(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
@@ -101,14 +123,12 @@ async def _commit(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
 
 
 async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
-    if not await page.until(lambda: page.loaded or page.navigating, limits.load):
+    if not await page.drawing(page.until(lambda: page.loaded or page.navigating, limits.load), every=LOADING_EVERY):
         capped.append("load")
 
 
-async def _rest(page: Page, still: float, cap: float, grace: float) -> _Rested:
-    expression = (
-        f"webgym.rest({{quiet: {still * 1000:.0f}, cap: {cap * 1000:.0f}}})"
-        ".then((r) => ({capped: r.capped, page: webgym.particulars()}))"
-    )
-    async with asyncio.timeout(cap + grace + 5):
-        return await page.frame.run(expression, _Rested, within=cap + grace)
+async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | None) -> tuple[_Rested, bytes | None]:
+    expression = f"webgym.rest({wanted.wire()}).then((r) => ({{capped: r.capped, page: webgym.particulars()}}))"
+    async with asyncio.timeout(wanted.cap + grace + 5):
+        work = page.frame.run(expression, _Rested, within=wanted.cap + grace)
+        return (await page.drawing(work), None) if picture is None else await page.drawing_shot(work, picture)

@@ -18,6 +18,7 @@ import msgspec
 
 from webgym.errors import BrowserError, BrowserGone
 from webgym.server.cdp import Channel, Connection, ProtocolError
+from webgym.server.display import Display
 from webgym.server.frame import Frame
 from webgym.server.marks import Marking
 from webgym.server.page import Page
@@ -89,8 +90,11 @@ class Emulation:
 class Context:
     """The tabs of one session. Exactly one of them is active: it is what actions act on and observations show."""
 
-    def __init__(self, connection: Connection, context_id: str, folder: Path, *, user_agent: str, max_download: int) -> None:
+    def __init__(
+        self, connection: Connection, display: Display, context_id: str, folder: Path, *, user_agent: str, max_download: int
+    ) -> None:
         self.connection = connection
+        self.display = display
         self.id = context_id
         self.folder = folder
         self.emulation = Emulation()
@@ -136,6 +140,7 @@ class Context:
                     "browserContextId": self.id,
                     "width": self.emulation.width,
                     "height": self.emulation.height,
+                    "enableBeginFrameControl": self.display.on_command,
                 },
                 _Created,
                 within=within,
@@ -145,6 +150,7 @@ class Context:
             self._opening -= 1
         # A navigation that overtakes the tab's configuration would go unreported: wait until the tab has taken it in.
         await page.channel.call("Page.enable", within=within)
+        await page.draw()
         return page
 
     async def _arrival(self, target_id: str, within: float) -> Page:
@@ -181,7 +187,7 @@ class Context:
             self.connection.root.post("Target.closeTarget", {"targetId": info.targetId})
             self.connection.drop_channel(event.sessionId)
             return
-        page = Page(channel, info.targetId, self._next_number)
+        page = Page(channel, self.display, info.targetId, self._next_number)
         self._next_number += 1
         page.url = info.url or "about:blank"
         self.tabs[page.number] = page

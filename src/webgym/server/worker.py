@@ -22,6 +22,7 @@ from fastapi.responses import FileResponse
 from webgym import __version__
 from webgym.errors import ConfigError
 from webgym.server import chromium, protocol
+from webgym.server.display import ON_COMMAND
 from webgym.server.egress import Egress
 from webgym.server.folders import WorkerFolder, sweep
 from webgym.server.http import new_app, reply
@@ -140,6 +141,8 @@ async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
         stack.callback(folder.close)
         egress = await stack.enter_async_context(Egress(serve.egress))
         switches = [*egress.chromium_arguments(), *(LOW_MEMORY if serve.low_memory else ())]
+        if found.kind == "headless-shell":
+            switches += ON_COMMAND
         pool = Pool(found, folder, settings.browsers, serve.limits, serve.sandbox, switches)
         stack.push_async_callback(pool.close)
         await pool.start()

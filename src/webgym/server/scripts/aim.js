@@ -44,28 +44,27 @@ const deepest = (x, y) => {
 };
 
 const select = ({ index, x, y, options }) => {
-  let list = index === null ? deepest(x, y) : marked[index];
-  list = list && list.closest('select') || list?.closest('label')?.control;
-  if (!list || list.tagName !== 'SELECT') return 'there is no <select> at that place';
-  if (list.matches(':disabled')) return 'this list is disabled';
+  let field = index === null ? deepest(x, y) : marked[index];
+  field = field && field.closest('select') || field?.closest('label')?.control;
+  if (!field || field.tagName !== 'SELECT') return 'there is no <select> at that place';
+  if (field.matches(':disabled')) return 'this list is disabled';
   const wanted = [];
   for (const option of options) {
-    const found = [...list.options].find((o) => clip(o.label, 2000) === clip(option, 2000)) ||
-      [...list.options].find((o) => o.value === option);
+    const found = [...field.options].find((o) => clip(o.label, 2000) === clip(option, 2000)) ||
+      [...field.options].find((o) => o.value === option);
     if (!found) {
-      const choices = [...list.options].slice(0, 30).map((o) => clip(o.label, 60)).join(' | ');
+      const choices = [...field.options].slice(0, 30).map((o) => clip(o.label, 60)).join(' | ');
       return `there is no option "${clip(option, 100)}"; the options are: ${choices}`;
     }
     if (found.disabled) return `the option "${clip(option, 100)}" is disabled`;
     wanted.push(found);
   }
-  if (!list.multiple && wanted.length > 1) return 'this list takes one option only';
-  list.focus();
-  if (list.multiple) for (const o of list.options) o.selected = wanted.includes(o);
-  else if (wanted.length) list.selectedIndex = wanted[0].index;
-  const view = list.ownerDocument.defaultView;
-  list.dispatchEvent(new view.Event('input', { bubbles: true, composed: true }));
-  list.dispatchEvent(new view.Event('change', { bubbles: true }));
+  if (!field.multiple && wanted.length > 1) return 'this list takes one option only';
+  field.focus();
+  if (field.multiple) for (const o of field.options) o.selected = wanted.includes(o);
+  else if (wanted.length) field.selectedIndex = wanted[0].index;
+  closeList();
+  tellChange(field);
   return null;
 };
 

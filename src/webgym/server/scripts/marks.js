@@ -116,6 +116,7 @@ const collectMarks = ({ most, ms, first, view, show }) => {
   const budget = { most, until: performance.now() + ms, cut: false, steps: 0, foreign: [] };
   const found = [];
   collect(document, { left: 0, top: 0, right: innerWidth, bottom: innerHeight, ...view }, found, budget);
+  if (list?.field.ownerDocument === document) collect(list.shadow, { left: 0, top: 0, right: innerWidth, bottom: innerHeight }, found, budget);
   found.sort((a, b) => a.box.y - b.box.y || a.box.x - b.box.x);
   marked = found.map((item) => item.element);
   foreign = budget.foreign.map((place) => place.frame);

@@ -25,24 +25,42 @@ const imagesToCome = () => {
   return document.fonts.status === 'loading';
 };
 
+// Whether words typed here may bring suggestions: those come after a pause, and nothing tells of them before.
+const SUGGESTS = '[type=search], [list], [role=combobox], [role=searchbox], [role=search] *, [aria-autocomplete], [aria-haspopup], ' +
+  '[aria-controls], [aria-owns], [aria-expanded], [autocomplete=off]';
+const ASKS = /search|find|query|keyword|suggest|filter|where|city|destination|airport|address|location|\bq\b|tag/i;
+
+const suggests = () => {
+  const field = focused();
+  return field && (field.matches(SUGGESTS) ||
+    ASKS.test([field.name, field.id, field.className, field.placeholder, field.getAttribute('aria-label')].join(' ')));
+};
+
 // Resolves when nothing has changed for `quiet` ms, or after `cap` ms. Timers, not frames: a frame costs CPU. But one frame
-// there must have been: what a page does on coming into view, or on its first frame, begins no sooner, and on a busy
-// machine that may be later than the quiet time.
-const rest = ({ quiet, cap }) => new Promise((resolve) => {
+// there must have been in which nothing changed: what a page does on coming into view, or frame by frame, goes on no sooner,
+// and on a busy machine frames may be further apart than the quiet time.
+const rest = ({ quiet, typing, cap }) => new Promise((resolve) => {
+  holdCaret();
+  if (typing && suggests()) quiet = typing;
   const started = performance.now();
-  let last = started;
-  const observer = new MutationObserver(() => { last = performance.now(); });
+  let last = started, changed = -1, frames = 0, clean = -1, asked = false;
+  const observer = new MutationObserver(() => { last = changed = performance.now(); });
   const watch = (root) => {
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
     const elements = root.querySelectorAll('*');
     for (let n = 0; n < Math.min(elements.length, 3000); n++) if (elements[n].shadowRoot) watch(elements[n].shadowRoot);
   };
   watch(document);
-  let framed = false;
-  requestAnimationFrame(() => setTimeout(() => {
-    framed = true;
-    last = Math.max(last, performance.now() - quiet + 20);
-  }));
+  const askFrame = () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame((begun) => setTimeout(() => {
+      asked = false;
+      frames++;
+      if (changed < begun) clean = performance.now();
+    }));
+  };
+  askFrame();
   const finish = (capped) => {
     observer.disconnect();
     // A page that holds the pointer would get every later click, wherever it was aimed.
@@ -55,7 +73,10 @@ const rest = ({ quiet, cap }) => new Promise((resolve) => {
     if (left <= 0) return finish(true);
     const wait = quiet - (now - last);
     if (wait > 0.5) return setTimeout(check, Math.min(wait, left));
-    if (!framed && now - started < 1000) return setTimeout(check, Math.min(10, left));
+    if (clean < 0 || clean < changed) {
+      askFrame();
+      if (frames || now - started < 1000) return setTimeout(check, Math.min(10, left)); // else none will come
+    } else if (now - clean < 20) return setTimeout(check, Math.min(10, left));
     const motion = moving(left);
     if (motion) { last = now; return setTimeout(check, Math.min(motion, left)); }
     if (imagesToCome()) return setTimeout(check, Math.min(50, left));
@@ -71,7 +92,7 @@ let held = null;
 const STEADY = CSS.supports('caret-animation', 'manual')
   ? { caretAnimation: ['manual', 'manual'] } : { caretColor: ['transparent', 'transparent'] };
 
-const holdCaret = () => {
+const focused = () => {
   let field = document.activeElement;
   for (let n = 0; field && n < 20; n++) {
     const inner = field.shadowRoot ? field.shadowRoot.activeElement
@@ -79,7 +100,11 @@ const holdCaret = () => {
     if (!inner) break;
     field = inner;
   }
-  if (!field || !(field.isContentEditable || /^(INPUT|TEXTAREA)$/.test(field.tagName))) field = null;
+  return field && (field.isContentEditable || /^(INPUT|TEXTAREA)$/.test(field.tagName)) ? field : null;
+};
+
+const holdCaret = () => {
+  const field = focused();
   if (held && held.effect.target === field) return;
   held?.cancel();
   held = field && field.animate(STEADY, { duration: 0, fill: 'forwards' });
@@ -87,6 +112,7 @@ const holdCaret = () => {
 
 const particulars = () => {
   holdCaret();
+  guardLists(globalThis);
   const page = document.scrollingElement || document.documentElement;
   return {
     title: clip(document.title, 500), x: scrollX, y: scrollY, failed: location.protocol === 'chrome-error:',
