@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench-steps: setup  ## measure steps per second
 
 bench-tasks: setup  ## measure decomposition, split, dedupe and writing of 300,000 tasks
 	$(BIN)/python -m benchmarks.tasks
+
+bench-rollout: setup  ## measure rollouts: three schedules, the engine's own cost, its memory
+	$(BIN)/python -m benchmarks.rollout
 
 faults: setup  ## kill, freeze, starve and flood it; the slow ones too
 	$(BIN)/pytest tests/faults

@@ -39,6 +39,13 @@ async def website() -> AsyncIterator[Child]:
 
 
 @asynccontextmanager
+async def module(name: str, *arguments: str) -> AsyncIterator[Child]:
+    """A module of this repository that prints its address when it is ready."""
+    async with _child([sys.executable, "-m", name, *arguments], {}) as child:
+        yield child
+
+
+@asynccontextmanager
 async def server(site: str, sessions: int, *, low_memory: bool = False) -> AsyncIterator[Child]:
     """`webgym serve` as a user starts it, allowed to reach the website and nothing else."""
     key = secrets.token_urlsafe(24)
