@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ bench-tasks: setup  ## measure decomposition, split, dedupe and writing of 300,0
 
 bench-rollout: setup  ## measure rollouts: three schedules, the engine's own cost, its memory
 	$(BIN)/python -m benchmarks.rollout
+
+bench-worlds: setup  ## measure the offline web: the full set, rendering, its share of the processor
+	$(BIN)/python -m benchmarks.worlds
 
 faults: setup  ## kill, freeze, starve and flood it; the slow ones too
 	$(BIN)/pytest tests/faults
