@@ -93,6 +93,14 @@ CASES = [
     ("travel", "book", (6,), 22),
     ("trails", "profile", (2,), 20),
     ("museums", "tickets", (6,), 22),
+    ("recipes", "filter", (3,), 20),
+    ("league", "most", (3,), 21),
+    ("clinic", "book", (5,), 22),
+    ("adoption", "apply", (7,), 20),
+    ("fashion", "fitting", (5,), 21),
+    ("workshop", "paint", (1,), 22),
+    ("films", "collect", (4,), 20),
+    ("games", "order", (2, 2), 21),
 ]
 
 
