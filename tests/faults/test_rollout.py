@@ -162,7 +162,6 @@ def test_the_same_tasks_twice_give_the_same_outcomes(tmp_path: Path, browsers: S
     told = []
     for name in ("first", "second"):
         command = Command(tmp_path / name / "run", browsers, count=12, slots=6)
-        command.folder.parent.mkdir()
         assert command.run() == 0, command.log.read_text()
         assert command.whole()
         with Run.open(command.folder, read_only=True) as run:
