@@ -19,6 +19,7 @@ from webgym.types import (
     FactResult,
     Infra,
     Judgement,
+    Reply,
     Scored,
     SiteError,
     Step,
@@ -113,7 +114,8 @@ class Play:
         x, y = self.random.uniform(80, 1200), self.random.uniform(60, 700)
         step = Step(
             index=len(life.steps), screenshot=page.screenshot, url=page.url, title=page.title, action=Click(x=x, y=y),
-            unchanged=self.random.random() < 0.1, seconds=self.random.uniform(0.6, 3),
+            reply=Reply(text=f"I see {page.title}"), unchanged=self.random.random() < 0.1,
+            seconds=self.random.uniform(0.6, 3),
         )  # fmt: skip
         life.steps.append(step)
         said = StepView(

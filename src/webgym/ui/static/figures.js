@@ -58,7 +58,7 @@ export class Figures {
     $('tile-browser').hidden = head.browser_use === null
     if (head.model_use !== null) say($('model'), `${Math.round(100 * head.model_use)} %`)
     if (head.browser_use !== null) say($('browser'), `${Math.round(100 * head.browser_use)} %`)
-    say($('tokens'), head.tokens_per_second ? `${count(Math.round(head.tokens_per_second))} tokens/s` : '')
+    say($('tokens'), head.tokens_per_second ? `${brief(head.tokens_per_second)} tokens/s` : '')
     for (const [kind, { chip, number }] of this.chips) {
       say(number, count(counts[kind]))
       chip.classList.toggle('none', counts[kind] === 0)

@@ -104,7 +104,8 @@ export class Grid {
     const fits = ([w, h]) => Math.ceil(this.order.length / Math.floor((width + GAP) / (w + GAP))) * (h + GAP) - GAP <= room
     const [narrowest, h] = SIZES.find(fits) ?? SIZES[SIZES.length - 1]
     this.columns = Math.max(1, Math.floor((width + GAP) / (narrowest + GAP)))
-    const w = Math.floor((width + GAP) / this.columns) - GAP
+    this.pitch = (width + GAP) / this.columns // not a whole number, so that the columns fill the width
+    const w = Math.floor(this.pitch - GAP)
     const height = Math.max(h, Math.ceil(this.order.length / this.columns) * (h + GAP))
     const ratio = window.devicePixelRatio || 1
     if (w !== this.w || h !== this.h || ratio !== this.ratio || !this.colours) this.sprites.clear()
@@ -120,7 +121,7 @@ export class Grid {
 
   stamp(cell) {
     const { w, h, ratio, pen } = this
-    const x = (cell.place % this.columns) * (w + GAP)
+    const x = (cell.place % this.columns) * this.pitch
     const y = Math.floor(cell.place / this.columns) * (h + GAP)
     const dim = this.only.size > 0 && !this.only.has(cell.kind)
     const mark = cell.place === this.focus ? 2 : cell.id === this.chosen ? 1 : 0
@@ -192,7 +193,7 @@ export class Grid {
   }
 
   at(event) {
-    const column = Math.floor(event.offsetX / (this.w + GAP))
+    const column = Math.floor(event.offsetX / this.pitch)
     const place = Math.floor(event.offsetY / (this.h + GAP)) * this.columns + column
     return column < this.columns && place < this.order.length ? place : -1
   }
@@ -240,7 +241,7 @@ export class Grid {
       ...(cell.why ? [el('span', { text: cell.why })] : []),
     )
     this.tip.hidden = false
-    const x = (place % this.columns) * (this.w + GAP)
+    const x = (place % this.columns) * this.pitch
     const y = Math.floor(place / this.columns) * (this.h + GAP) + this.h + 8
     this.tip.style.left = `${Math.max(0, Math.min(x, this.frame.clientWidth - this.tip.offsetWidth))}px`
     this.tip.style.top = `${y}px`
