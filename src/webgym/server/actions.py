@@ -133,13 +133,13 @@ def _no_element(element: int) -> str:
 # mouse and keys
 
 
-async def _burst(page: Page, commands: Iterable[tuple[str, dict[str, Any]]]) -> None:
+async def _burst(page: Page, commands: Iterable[tuple[str, dict[str, Any]]], *, promptly: float = PROMPTLY) -> None:
     """Send all, then wait for all. A page that navigates away or closes under the input swallows the rest: no fault."""
     connection = page.channel.connection
     waiting = [connection.send(page.channel, method, params) for method, params in commands]
     if not waiting:
         return
-    done, late = await asyncio.wait(waiting, timeout=PROMPTLY)
+    done, late = await asyncio.wait(waiting, timeout=promptly)
     if late:
         # Some input is taken in with a frame: the wheel's, and moves of the mouse.
         done, late = await page.drawing(asyncio.wait(waiting, timeout=INPUT_SECONDS))
@@ -196,7 +196,7 @@ async def _scroll(context: Context, page: Page, action: t.Scroll) -> None:
         x, y = await aim(context, action)
     else:
         x, y = context.emulation.width / 2, context.emulation.height / 2
-    await _burst(page, [_mouse("mouseWheel", x, y, deltaX=action.dx, deltaY=action.dy)])
+    await _burst(page, [_mouse("mouseWheel", x, y, deltaX=action.dx, deltaY=action.dy)], promptly=0)
 
 
 async def _select(context: Context, page: Page, action: t.Select) -> None:

@@ -123,6 +123,8 @@ async def _commit(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
 
 
 async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
+    if page.loaded or page.navigating:
+        return  # not even a frame: the next one is to be the picture
     if not await page.drawing(page.until(lambda: page.loaded or page.navigating, limits.load), every=LOADING_EVERY):
         capped.append("load")
 
