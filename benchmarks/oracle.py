@@ -20,6 +20,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import uvloop
@@ -99,9 +100,8 @@ def _drawn(number: int, chance: random.Random) -> WorldTask:
     raise RuntimeError(f"{kind.name} has no task of any shape")
 
 
-async def prove(wanted: list[WorldTask], parallel: int, told: Callable[[Played], None]) -> list[Played]:
-    """Let every agent play every task, several at a time."""
-    results: list[Played] = []
+async def prove(wanted: list[WorldTask], parallel: int, told: Callable[[Played], None]) -> None:
+    """Let every agent play every task, several at a time, and tell of each play."""
     waiting = iter(wanted)
     async with offline_web() as site, server(site.url, parallel) as served, Client(served.url, key=served.key) as client:
         port = int(site.url.rpartition(":")[2])
@@ -109,13 +109,11 @@ async def prove(wanted: list[WorldTask], parallel: int, told: Callable[[Played],
         async def work() -> None:
             for task in waiting:
                 for played in await _all_agents(client, task, port):
-                    results.append(played)
                     told(played)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(parallel):
                 group.create_task(work())
-    return results
 
 
 async def _all_agents(client: Client, task: WorldTask, port: int) -> list[Played]:
@@ -184,23 +182,27 @@ def main() -> int:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    try:
-        with Progress(*columns, console=Console(stderr=True, width=WIDTH)) as progress:
-            bar = progress.add_task("playing", total=3 * len(wanted))
+    results: list[Played] = []
+    with Progress(*columns, console=Console(stderr=True, width=WIDTH)) as progress:
+        bar = progress.add_task("playing", total=3 * len(wanted))
 
-            def told(played: Played) -> None:
-                progress.advance(bar)
-                if not played.right:
-                    text = "\n    ".join((f"{played.agent} {played.task}", *played.problems))
-                    progress.console.print(text, markup=False, highlight=False)
+        def told(played: Played) -> None:
+            results.append(played)
+            progress.advance(bar)
+            if not played.right:
+                text = "\n    ".join((f"{played.agent} {played.task}", *played.problems))
+                progress.console.print(text, markup=False, highlight=False)
 
-            results = uvloop.run(prove(wanted, options.parallel, told))
-    except (KeyboardInterrupt, asyncio.CancelledError):
+        with suppress(KeyboardInterrupt, asyncio.CancelledError):  # what was played until then is told
+            uvloop.run(prove(wanted, options.parallel, told))
+    if not results:
         return STOPPED
     Console(width=WIDTH).print(table(results))
     mine = [played.right for played in results if played.agent == "oracle"]
     share = sum(mine) / len(mine)
-    print(f"The oracle solves {share:.1%} of {len(mine)} tasks.")
+    print(f"The oracle solves {share:.1%} of {len(mine)} tasks{', then it was stopped' * (len(mine) < len(wanted))}.")
+    if len(mine) < len(wanted):
+        return STOPPED
     return int(share < LEAST or not all(played.right for played in results if played.agent != "oracle"))
 
 

@@ -30,8 +30,8 @@ LEAKY = "leaky.localhost"
 
 
 async def test_the_oracle_solves_sixty_tasks_of_all_kinds_and_who_must_fail_does():
-    wanted = sample(TASKS, 1)
-    results: list[Played] = await prove(wanted, SESSIONS, lambda played: None)
+    results: list[Played] = []
+    await prove(sample(TASKS, 1), SESSIONS, results.append)
     assert {played.kind for played in results} == set(KINDS)
     assert Counter(played.agent for played in results) == dict.fromkeys(("oracle", "do_nothing", "wrong_answer"), TASKS)
     assert not [played for played in results if not played.right]
