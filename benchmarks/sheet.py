@@ -29,7 +29,6 @@ WIDTH, HEIGHT = 1280, 800
 SMALL = (400, 250)
 COLUMNS, GAP = 6, 12
 PAPER = (236, 238, 241)
-COLOURS = 160
 SESSIONS = 4
 LOOK = Look(image="png")
 
@@ -79,7 +78,12 @@ def sheet(pictures: list[Image.Image]) -> Image.Image:
     for place, picture in enumerate(pictures):
         row, column = divmod(place, COLUMNS)
         made.paste(picture, (GAP + column * wide, GAP + row * high))
-    return made.quantize(COLOURS, dither=Image.Dither.NONE)
+    return made.point(_coarse)
+
+
+def _coarse(value: int) -> int:
+    """Five bits of a colour: half the bytes of the file, and unlike a palette of 256 every hue stays what it was."""
+    return value >> 3 << 3 | value >> 5
 
 
 def main() -> int:
