@@ -111,10 +111,12 @@ class EventsBoard:
         if passed < MEASURE_SECONDS:
             return
         for kind in (MODEL, BROWSER):
-            members = [gate for gate in gates if gate.name in kind]
-            if places := sum(gate.size for gate in members):
-                taken = sum(gate.busy - self._busy.get(gate.name, 0.0) for gate in members)
-                self._use[kind] = min(1.0, max(0.0, taken / (places * passed)))
+            # The fullest of its gates tells: a line forms there, however empty the others are.
+            used = [
+                (gate.busy - self._busy.get(gate.name, 0.0)) / (gate.size * passed) for gate in gates if gate.name in kind
+            ]
+            if used:
+                self._use[kind] = min(1.0, max(0.0, *used))
         self._busy, self._busy_at = {gate.name: gate.busy for gate in gates}, now
 
 

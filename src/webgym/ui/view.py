@@ -69,7 +69,7 @@ class Head(Wire):
     episodes_per_hour: float = 0.0
     steps_per_second: float = 0.0
     model_use: float | None = None  # the part of the model's places that are taken
-    browser_use: float | None = None
+    browser_use: float | None = None  # likewise, of the browsers' fullest gate
     gates: tuple[Gate, ...] = ()
 
     @property

@@ -86,8 +86,8 @@ export class Figures {
       shown.queue.classList.toggle('long', gate.queued > gate.size)
       shown.bar.style.width = `${Math.min(100, (100 * gate.busy) / gate.size)}%`
       say(shown.name, `${gate.name} ${gate.busy}/${gate.size}`)
-      say(shown.wait, `${lasting(gate.wait)} · ${lasting(gate.wait_p95)}`)
-      say(shown.takes, `${lasting(gate.service)} · ${lasting(gate.service_p95)}`)
+      say(shown.wait, pair(gate.wait, gate.wait_p95))
+      say(shown.takes, pair(gate.service, gate.service_p95))
     }
   }
 
@@ -99,4 +99,9 @@ export class Figures {
     )
     return shown
   }
+}
+
+function pair(mean, most) {
+  const short = (seconds) => seconds.toFixed(seconds < 9.95 ? 2 : 0)
+  return `${short(mean)} · ${short(most)} s`
 }
