@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
@@ -141,10 +142,10 @@ async def steps_a_second(api: Api, clients: int, seconds: float) -> float:
 
 async def test_goodput_at_three_times_the_load_is_nine_tenths_of_capacity(api):
     await steps_a_second(api, SESSIONS, 1.0)
-    alone = crowded = 0.0
-    for turn in range(5):  # in turn, so that what else this machine does weighs on both alike in the end
-        alone += await steps_a_second(api, SESSIONS, 2.5)
-        crowded += await steps_a_second(api, 3 * SESSIONS, 2.5)
-        if turn and crowded >= 0.9 * alone:
+    ratios: list[float] = []
+    for turn in range(9):  # in turn, and the median of all: what else this machine does weighs on one turn, not on most
+        alone = await steps_a_second(api, SESSIONS, 2.5)
+        ratios.append(await steps_a_second(api, 3 * SESSIONS, 2.5) / alone)
+        if turn >= 2 and statistics.median(ratios) >= 0.9:
             break
-    assert crowded >= 0.9 * alone, f"{crowded / alone:.0%} of capacity"
+    assert statistics.median(ratios) >= 0.9, f"{statistics.median(ratios):.0%} of capacity"
