@@ -69,7 +69,7 @@ class Display:
 
     def __init__(self, *, on_command: bool) -> None:
         self.on_command = on_command
-        self._turn = asyncio.Lock()
+        self.turn = asyncio.Lock()
 
     async def draw(self, channel: Channel) -> None:
         """Let the page make and draw a frame, if it needs telling."""
@@ -150,5 +150,5 @@ class Display:
             return _Frame(hasDamage=True)
 
     async def _frame(self, channel: Channel, params: dict[str, object], within: float) -> _Frame:
-        async with self._turn:
+        async with self.turn:
             return await channel.call("HeadlessExperimental.beginFrame", params, _Frame, within=within)

@@ -59,6 +59,9 @@ class ServeSettings(Settings):
         description="Chromium's sandbox; --no-sandbox (or WEBGYM_NO_SANDBOX=1) where it cannot run: as root, in a container",
     )
     low_memory: bool = Field(False, description="fewer processes, less memory; one fault then takes more with it")
+    draw_on_command: bool = Field(
+        False, description="less CPU a step, in a headless shell; not yet steady when sessions come and go quickly"
+    )
     egress: EgressPolicy = Field(EgressPolicy(), description="where pages may connect to")
     settle: SettleLimits = Field(SettleLimits(), description="how long to wait for pages to come to rest")
     limits: BrowserLimits = Field(BrowserLimits(), description="when browsers are replaced")

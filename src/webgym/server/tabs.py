@@ -174,7 +174,8 @@ class Context:
             await self.open_tab()
         elif page is self._active:
             self.activate(others[-1])
-        await self.connection.root.call("Target.closeTarget", {"targetId": page.target_id}, within=5.0)
+        async with self.display.turn:
+            await self.connection.root.call("Target.closeTarget", {"targetId": page.target_id}, within=5.0)
 
     def attached(self, event: Attached) -> None:
         """A tab of this context exists: ours or one that a page opened. It is paused until it is configured."""
@@ -297,7 +298,10 @@ class Context:
         done = True
         if not self.connection.closed.is_set():
             try:
-                await self.connection.root.call("Target.disposeBrowserContext", {"browserContextId": self.id}, within=within)
+                async with self.display.turn:  # a page that is closed while another draws may take the browser with it
+                    await self.connection.root.call(
+                        "Target.disposeBrowserContext", {"browserContextId": self.id}, within=within
+                    )
             except BrowserError:
                 done = self.connection.closed.is_set()
         for page in list(self.tabs.values()):

@@ -141,7 +141,7 @@ async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
         stack.callback(folder.close)
         egress = await stack.enter_async_context(Egress(serve.egress))
         switches = [*egress.chromium_arguments(), *(LOW_MEMORY if serve.low_memory else ())]
-        if found.kind == "headless-shell":
+        if serve.draw_on_command and found.kind == "headless-shell":
             switches += ON_COMMAND
         pool = Pool(found, folder, settings.browsers, serve.limits, serve.sandbox, switches)
         stack.push_async_callback(pool.close)
