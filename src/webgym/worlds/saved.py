@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from webgym.worlds.asking import Topic
 from webgym.worlds.blocks import Button, Buttons, Card, CardRow, Link, Notice, Page, Redirect, Response
 from webgym.worlds.kind import Kind, Visit
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Press, See
 from webgym.worlds.state import Memory
+from webgym.worlds.subjects import Topic
 from webgym.worlds.words import listed
 
 C = TypeVar("C")

@@ -1,89 +1,106 @@
-"""Subjects of questions: what a page knows about a thing, several things compared, the one that a search ends at.
+"""What can be asked about: things with a page of their own, what is known of them, and the facts and groups made of that.
 
-A kind says what is known and the way to the page; these make facts and groups with their checks and routes. The same value
-is asked for by name, shown as the page writes it, and said as a person would.
+A kind describes a thing once, as a `Topic`: what it is called, where it stands, the way there, and what is `Known` about it.
+The same value is asked for by name, shown as the page writes it, and said as a person would. `asking` makes whole drafts of
+these pieces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import CannotMake, Fact, Group, Maker
-from webgym.worlds.route import Move, See
+from webgym.worlds.route import Move, Open, Search, See
 from webgym.worlds.words import listed
-
-C = TypeVar("C")
 
 
 @dataclass(frozen=True)
 class Known:
-    """Something a page says: what to call it, what an answer says, and how the page writes it if that differs."""
+    """One particular of a thing."""
 
-    name: str
-    value: str
-    shown: str = ""
-    others: tuple[str, ...] = ()
+    name: str  # "cooking time in minutes"
+    value: str  # what an answer says
+    shown: str = ""  # how the page writes it, if otherwise
+    others: tuple[str, ...] = ()  # other right ways to say it
+    opener: tuple[Move, ...] = ()  # what brings it on screen, such as a tab
+    at_once: bool = False  # it is on screen after the opener, in a dialog that looking further would close
+
+    @property
+    def way(self) -> tuple[Move, ...]:
+        return self.opener if self.at_once else (*self.opener, See((self.shown or self.value,)))
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A thing with a page of its own: its title there, its address, the way to it, and how a sentence calls it."""
+class Topic:
+    """A thing with a page of its own. `name` is its title and the text of links to it."""
 
-    title: str
+    name: str
     href: str
-    way: tuple[Move, ...]
-    called: str = ""
+    called: str = ""  # how an instruction says it, if otherwise: "the recipe Lemon Tart"
+    knowns: tuple[Known, ...] = ()
+    through: tuple[Move, ...] = ()  # the way to its page, if not by searching for its name
 
     @property
     def spoken(self) -> str:
-        return self.called or self.title
+        return self.called or self.name
+
+    @property
+    def way(self) -> tuple[Move, ...]:
+        return self.through or (Search(self.name), Open(self.name))
+
+    def known(self, name: str) -> Known:
+        """What is known by that name; raises CannotMake if nothing is."""
+        found = next((known for known in self.knowns if known.name == name), None)
+        if found is None:
+            raise CannotMake(f"{self.name} has no {name}")
+        return found
 
 
-def seen(facts: Sequence[Fact]) -> tuple[Move, ...]:
+def fact(make: Maker[Any], topic: Topic, known: Known) -> Fact:
+    return make.find(topic.href, topic.name, known.name, known.value, *known.others, shown=known.shown)
+
+
+def named(make: Maker[Any], topic: Topic, text: str) -> Fact:
+    """The fact that a search for something ends at this topic: its page was seen and its name said."""
+    return Fact(text, (Shown(make.host, topic.href, (topic.name,), topic.name), Says(topic.name)), f"it is {topic.name}")
+
+
+def seen(facts: Iterable[Fact]) -> tuple[Move, ...]:
     """Look at everything these facts must have shown."""
     return tuple(See(check.texts) for fact in facts for check in fact.checks if isinstance(check, Shown))
 
 
-def fact(make: Maker[C], subject: Subject, known: Known) -> Fact:
-    return make.find(subject.href, subject.title, known.name, known.value, *known.others, shown=known.shown)
+def visits(things: Iterable[tuple[Topic, Known]]) -> tuple[Move, ...]:
+    """Go to each thing and look at what is known of it."""
+    return tuple(move for topic, known in things for move in (*topic.way, *known.way))
 
 
-def about(make: Maker[C], subject: Subject, known: Sequence[Known], count: int, *before: Move) -> Group:
-    """Some of what is known about a subject. `before` are moves on its page, such as opening a tab."""
-    chosen = make.some(known, count)
-    facts = tuple(fact(make, subject, one) for one in chosen)
-    names = listed([one.name for one in chosen])
-    route = (*subject.way, *before, *seen(facts))
-    return Group(f"the {names} of {subject.spoken}", f"Particulars of {subject.title}", facts, route)
+def each(make: Maker[Any], things: Sequence[tuple[Topic, Known]]) -> tuple[tuple[Fact, ...], tuple[Move, ...]]:
+    """One particular of each of several things: the facts, and the way through all their pages."""
+    return tuple(fact(make, topic, known) for topic, known in things), visits(things)
 
 
-def compared(make: Maker[C], what: str, best: str, things: Sequence[tuple[Subject, Known, float]], *, least: bool) -> Group:
+def about(make: Maker[Any], topic: Topic, knowns: Sequence[Known], count: int) -> Group:
+    """Some of what is known about a thing."""
+    chosen = make.some(knowns, count)
+    return Group(
+        f"the {listed([known.name for known in chosen])} of {topic.spoken}",
+        f"Particulars of {topic.spoken}",
+        tuple(fact(make, topic, known) for known in chosen),
+        (*topic.way, *(move for known in chosen for move in known.way)),
+    )
+
+
+def compared(make: Maker[Any], what: str, best: str, things: Sequence[tuple[Topic, Known, float]], *, least: bool) -> Group:
     """One number of each of several things, and which has the least or the most of it. No ties."""
     if len({amount for _, _, amount in things}) < len(things):
         raise CannotMake("two are alike")
-    facts = [fact(make, subject, known) for subject, known, _ in things]
+    facts, route = each(make, [(topic, known) for topic, known, _ in things])
     winner = (min if least else max)(things, key=lambda thing: thing[2])[0]
-    verdict = Fact(f"Of these, {winner.title} is the {best}.", (Says(winner.title),), f"{best}: {winner.title}")
-    names = listed([subject.spoken for subject, _, _ in things])
+    verdict = Fact(f"Of these, {winner.name} is the {best}.", (Says(winner.name),), f"{best}: {winner.name}")
+    names = listed([topic.spoken for topic, _, _ in things])
     ask = f"the {what} of {names}, and which of them is the {best}"
-    return Group(ask, f"{what} compared".capitalize(), (*facts, verdict), visits([one for one, _, _ in things], facts))
-
-
-def each(make: Maker[C], things: Sequence[tuple[Subject, Known]]) -> tuple[tuple[Fact, ...], tuple[Move, ...]]:
-    """One particular of each of several things: the facts, and the way through all their pages."""
-    facts = tuple(fact(make, subject, known) for subject, known in things)
-    return facts, visits([subject for subject, _ in things], facts)
-
-
-def visits(subjects: Sequence[Subject], facts: Sequence[Fact]) -> tuple[Move, ...]:
-    """Go to each subject and look at its fact."""
-    pairs = zip(subjects, facts, strict=True)
-    return tuple(move for subject, found in pairs for move in (*subject.way, *seen([found])))
-
-
-def named(make: Maker[C], subject: Subject, text: str) -> Fact:
-    """The fact that a search for something ends at this subject: its page was seen and its title said."""
-    return Fact(text, (Shown(make.host, subject.href, (subject.title,), subject.title), Says(subject.title)), subject.title)
+    return Group(ask, f"{what} compared".capitalize(), (*facts, verdict), route)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, See, Slide, SortBy, Tick
 from webgym.worlds.saved import save_some
 from webgym.worlds.sites.adoption import CAUSES, HOMES, KEEP, KNOWLEDGE, RHYTHMS, SEND, kind
 from webgym.worlds.sites.adoption_content import Animal, Rescue, Shelter
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN, money
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, See, SortBy, Tick
 from webgym.worlds.sites.clinic import AFTER, BOOK, COVER, PREPARE, kind, leaflet_way
 from webgym.worlds.sites.clinic_content import SPEECHES, TIMES, Doctor, House, Treatment
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN, money
 
 _TONGUE = {"de": "German", "fr": "French", "es": "Spanish"}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from webgym.worlds.account import credentials, login_moves
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.making import Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, See, SortBy
 from webgym.worlds.sites.courses import kind
 from webgym.worlds.sites.courses_content import SESSIONS, Course, School, Teacher
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN, listed
 
 

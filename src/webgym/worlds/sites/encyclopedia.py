@@ -31,7 +31,7 @@ from webgym.worlds.forms import Field, Form
 from webgym.worlds.fronts import arranged
 from webgym.worlds.kind import NOT_FOUND, Entry, Kind, Site, Visit
 from webgym.worlds.listing import Facet, Listing, Sort
-from webgym.worlds.sites.encyclopedia_content import CATEGORIES, Topic, Volume, volume
+from webgym.worlds.sites.encyclopedia_content import CATEGORIES, Lemma, Volume, volume
 from webgym.worlds.words import FAMILY, GIVEN
 
 Paragraph = tuple[str | Link, ...]
@@ -116,11 +116,11 @@ kind: Final = Kind(
 )
 
 
-def _picture(topic: Topic) -> Picture:
+def _picture(topic: Lemma) -> Picture:
     return Picture(PICTURE_OF[topic.category], topic.slug, 560, 420)
 
 
-def _card(topic: Topic) -> Card:
+def _card(topic: Lemma) -> Card:
     return Card(topic.title, topic.href, _picture(topic), meta=(topic.category,), text=topic.lead)
 
 
@@ -186,7 +186,7 @@ def anything(visit: Visit[Volume]) -> Response:
     return Redirect(visit.content.topics[visit.site.number("random") % len(visit.content.topics)].href)
 
 
-def _views(topic: Topic) -> tuple[Link, ...]:
+def _views(topic: Lemma) -> tuple[Link, ...]:
     tongues = tuple(Link(words[0], f"/{code}/{topic.slug}") for code, words in TONGUES.items())
     return (
         Link("Read", topic.href),
@@ -197,7 +197,7 @@ def _views(topic: Topic) -> tuple[Link, ...]:
     )
 
 
-def _text(visit: Visit[Volume], topic: Topic) -> tuple[tuple[str, tuple[Paragraph, ...]], ...]:
+def _text(visit: Visit[Volume], topic: Lemma) -> tuple[tuple[str, tuple[Paragraph, ...]], ...]:
     """The sections: filler around the facts that stand in them, and the articles it refers to."""
     chance = visit.site.draw("text", topic.slug)
     filler = list(_FILLER[topic.category])
@@ -248,7 +248,7 @@ def discussion(visit: Visit[Volume]) -> Response:
     )
 
 
-def versions(site: Site, topic: Topic) -> tuple[tuple[str, str, str], ...]:
+def versions(site: Site, topic: Lemma) -> tuple[tuple[str, str, str], ...]:
     """Day, editor and what was changed, the newest first."""
     chance = site.draw("versions", topic.slug)
     days = sorted(chance.sample(range(1, 29), 5), reverse=True)

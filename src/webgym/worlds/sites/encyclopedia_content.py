@@ -47,7 +47,7 @@ class Deep:
 
 
 @dataclass(frozen=True)
-class Topic:
+class Lemma:
     slug: str
     title: str
     category: str
@@ -66,12 +66,12 @@ class Topic:
 
 @dataclass(frozen=True)
 class Volume:
-    topics: tuple[Topic, ...]
+    topics: tuple[Lemma, ...]
 
-    def find(self, slug: str) -> Topic | None:
+    def find(self, slug: str) -> Lemma | None:
         return next((topic for topic in self.topics if topic.slug == slug), None)
 
-    def of(self, category: str) -> tuple[Topic, ...]:
+    def of(self, category: str) -> tuple[Lemma, ...]:
         return tuple(topic for topic in self.topics if topic.category == category)
 
 
@@ -102,7 +102,7 @@ def volume(site: Site) -> Volume:
     )
 
 
-def _town(chance: random.Random, name: str, rivers: list[str], people: list[str]) -> Topic:
+def _town(chance: random.Random, name: str, rivers: list[str], people: list[str]) -> Lemma:
     population, area, height = chance.randrange(4_000, 900_000), chance.randrange(11, 480), chance.randrange(3, 1400)
     founded, hall, rail = chance.randrange(980, 1720), chance.randrange(1725, 1850), chance.randrange(1852, 1920)
     mayor, architect, motto = _person(chance), chance.choice(people), chance.choice(_MOTTOS)
@@ -139,10 +139,10 @@ def _town(chance: random.Random, name: str, rivers: list[str], people: list[str]
     )
     lead = f"{name} is a town of {population:,} people on the {river}."
     refers = (_slug(river), _slug(architect))
-    return Topic(_slug(name), name, "Towns", lead, rows, known, deep, refers, population, _translators(chance))
+    return Lemma(_slug(name), name, "Towns", lead, rows, known, deep, refers, population, _translators(chance))
 
 
-def _river(chance: random.Random, name: str, towns: list[str]) -> Topic:
+def _river(chance: random.Random, name: str, towns: list[str]) -> Lemma:
     length, height, flow = chance.randrange(38, 920), chance.randrange(210, 2600), chance.randrange(4, 900)
     source, mouth = chance.sample(towns, 2)
     bridge, span, dam = chance.randrange(1610, 1890), chance.randrange(40, 900), chance.randrange(1902, 1985)
@@ -175,10 +175,10 @@ def _river(chance: random.Random, name: str, towns: list[str]) -> Topic:
     )
     lead = f"The {name} is a river of {length} km that rises near {source} and ends near {mouth}."
     refers = (_slug(source), _slug(mouth))
-    return Topic(_slug(name), name, "Rivers", lead, rows, known, deep, refers, length, _translators(chance))
+    return Lemma(_slug(name), name, "Rivers", lead, rows, known, deep, refers, length, _translators(chance))
 
 
-def _human(chance: random.Random, name: str, towns: list[str], people: list[str]) -> Topic:
+def _human(chance: random.Random, name: str, towns: list[str], people: list[str]) -> Lemma:
     born, age, calling = chance.randrange(1740, 1930), chance.randrange(41, 94), chance.choice(_CALLINGS)
     town, teacher = chance.choice(towns), chance.choice([other for other in people if other != name])
     work, pages, prize = chance.choice(_WORKS), chance.randrange(60, 900), born + chance.randrange(28, 40)
@@ -210,10 +210,10 @@ def _human(chance: random.Random, name: str, towns: list[str], people: list[str]
     lead = f"{name} ({born}–{born + age}) was a {calling} from {town}, known for {work}."
     lead = lead.replace("was a a", "was an a").replace("was a e", "was an e")
     refers = (_slug(town), _slug(teacher))
-    return Topic(_slug(name), name, "People", lead, rows, known, deep, refers, born, _translators(chance))
+    return Lemma(_slug(name), name, "People", lead, rows, known, deep, refers, born, _translators(chance))
 
 
-def _animal(chance: random.Random, name: str, people: list[str]) -> Topic:
+def _animal(chance: random.Random, name: str, people: list[str]) -> Lemma:
     weight, length, year = chance.randrange(60, 9_000), chance.randrange(12, 160), chance.randrange(1760, 1930)
     finder, young, top = chance.choice(people), chance.randrange(1, 9), chance.randrange(200, 2400)
     count = chance.randrange(2, 90) * 100
@@ -243,4 +243,4 @@ def _animal(chance: random.Random, name: str, people: list[str]) -> Topic:
         ),
     )
     lead = f"The {name.lower()} is an animal of about {length} cm, first described by {finder} in {year}."
-    return Topic(_slug(name), name, "Animals", lead, rows, known, deep, (_slug(finder),), weight, _translators(chance))
+    return Lemma(_slug(name), name, "Animals", lead, rows, known, deep, (_slug(finder),), weight, _translators(chance))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
-from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, SortBy
+from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, See, SortBy
 from webgym.worlds.sites.encyclopedia import TONGUES, kind, versions
-from webgym.worlds.sites.encyclopedia_content import CATEGORIES, Topic, Volume
-from webgym.worlds.subjects import Known, Subject, about, compared, each, fact, named, seen
+from webgym.worlds.sites.encyclopedia_content import CATEGORIES, Lemma, Volume
+from webgym.worlds.subjects import Known, Topic, about, compared, each, fact, named, seen
 from webgym.worlds.words import listed
 
 _NAMES = {"de": "German", "fr": "French", "es": "Spanish"}
 
 
-def _subject(topic: Topic) -> Subject:
+def _subject(topic: Lemma) -> Topic:
     called = f"the {topic.title}" if topic.category == "Rivers" else topic.title
-    return Subject(topic.title, topic.href, (Search(topic.title), Open(topic.title)), called)
+    return Topic(topic.title, topic.href, called)
 
 
 @kind.task("lookup", [(1, 4), (0, 4), (0, 3), (0, 3)])
@@ -76,10 +76,10 @@ def first_of_list(make: Maker[Volume]) -> Draft:
     subject = _subject(ranked[0])
     chosen = make.some((*ranked[0].known, *(deep.known for deep in ranked[0].deep)), make.shape[0] - 1)
     facts = (
-        named(make, subject, f"The {word} article of the category {category} is {subject.title}."),
+        named(make, subject, f"The {word} article of the category {category} is {subject.name}."),
         *(fact(make, subject, one) for one in chosen),
     )
-    start: tuple[Move, ...] = (Open("Topics"), Filter("Category", category), SortBy(order), Open(subject.title))
+    start: tuple[Move, ...] = (Open("Topics"), Filter("Category", category), SortBy(order), Open(subject.name))
     which = f"the article of the category “{category}” whose title comes {word} in the alphabet"
     ask = f"{which}: its title and the {listed([one.name for one in chosen])}"
     return Draft(
@@ -99,7 +99,7 @@ def chain(make: Maker[Volume]) -> Draft:
         raise CannotMake("it leads nowhere")
     chosen = make.some(middle.known, make.shape[0] - 1)
     hop = fact(make, _subject(start), Known(said, row.value))
-    page = Subject(middle.title, middle.href, (Open(middle.title),))
+    page = Topic(middle.title, middle.href)
     facts = (hop, *(fact(make, page, one) for one in chosen))
     route = (*_subject(start).way, *seen([hop]), Open(middle.title), *seen(facts[1:]))
     then = "town" if start.category == "People" else "person"

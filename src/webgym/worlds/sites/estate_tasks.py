@@ -7,15 +7,15 @@ from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, Slide, SortBy
 from webgym.worlds.sites.estate import TIMES, kind
 from webgym.worlds.sites.estate_content import Agent, Area, Home, Market
-from webgym.worlds.subjects import Subject, about, compared, each, fact, named, seen
+from webgym.worlds.subjects import Topic, about, compared, each, fact, named, seen
 from webgym.worlds.words import FAMILY, GIVEN, listed
 
 
-def _subject(thing: Home | Area | Agent) -> Subject:
+def _subject(thing: Home | Area | Agent) -> Topic:
     if isinstance(thing, Home):
-        return Subject(thing.title, thing.href, (Search(thing.title), Open(thing.title)), f"the home at {thing.title}")
+        return Topic(thing.title, thing.href, f"the home at {thing.title}")
     called = f"the neighbourhood {thing.name}" if isinstance(thing, Area) else f"the agent {thing.name}"
-    return Subject(thing.name, thing.href, (Search(thing.name), Open(thing.name)), called)
+    return Topic(thing.name, thing.href, called)
 
 
 @kind.task("lookup", [(1, 4), (0, 4), (0, 3), (0, 3)])

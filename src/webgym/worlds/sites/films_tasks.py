@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import Draft, Fact, Group, Maker
 from webgym.worlds.route import Fill, Filter, Move, Open, Press, See, Slide, SortBy, Tick
 from webgym.worlds.saved import save_some
 from webgym.worlds.sites.films import KEEP, RATE, kind
 from webgym.worlds.sites.films_content import Archive, Person, Title
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN
 
 

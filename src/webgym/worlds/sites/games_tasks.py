@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from webgym.worlds.asking import Known, Topic, best_fit, compare, each, look_up, one_best
+from webgym.worlds.asking import best_fit, compare, each, look_up, one_best
 from webgym.worlds.cart import DELIVERY, Buyer, checkout_moves
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Choose, Filter, Move, Open, Press, See, Slide, SortBy
 from webgym.worlds.sites.games import BUY, kind
 from webgym.worlds.sites.games_content import Game, Shelf, Studio
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import CITIES, FAMILY, GIVEN, STREETS, listed, money
 
 

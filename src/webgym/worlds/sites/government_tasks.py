@@ -7,13 +7,13 @@ from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, Slide, SortBy, Tick
 from webgym.worlds.sites.government import SLOTS, kind, reference
 from webgym.worlds.sites.government_content import CONTACTS, DISTRICTS, County, Office, Service
-from webgym.worlds.subjects import Subject, about, compared, each, fact, named, seen
+from webgym.worlds.subjects import Topic, about, compared, each, fact, named, seen
 from webgym.worlds.words import CITIES, FAMILY, GIVEN, STREETS, listed
 
 
-def _subject(thing: Service | Office) -> Subject:
+def _subject(thing: Service | Office) -> Topic:
     called = f"the service “{thing.name}”" if isinstance(thing, Service) else f"the {thing.name}"
-    return Subject(thing.name, thing.href, (Search(thing.name), Open(thing.name)), called)
+    return Topic(thing.name, thing.href, called)
 
 
 @kind.task("lookup", [(1, 4), (0, 4), (0, 3), (0, 3)])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from webgym.worlds.account import credentials, login_moves
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Open, Press, Search, See, SortBy, Tick
 from webgym.worlds.saved import save_some
 from webgym.worlds.sites.jobs import kind
 from webgym.worlds.sites.jobs_content import YEARS, Board, Company, Job
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, Slide, SortBy
 from webgym.worlds.sites.league import PREDICT, kind
 from webgym.worlds.sites.league_content import PLAYED, POSITIONS, Club, Match, Player, Season, Standing
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN, listed
 
 

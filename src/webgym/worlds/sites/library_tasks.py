@@ -5,17 +5,17 @@ from __future__ import annotations
 from webgym.worlds.account import credentials, login_moves
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
-from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, SortBy
+from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, See, SortBy
 from webgym.worlds.sites.library import kind
 from webgym.worlds.sites.library_content import FORMATS, Book, House, Shelves
-from webgym.worlds.subjects import Subject, about, compared, each, fact, named, seen
+from webgym.worlds.subjects import Topic, about, compared, each, fact, named, seen
 from webgym.worlds.words import FAMILY, GIVEN, listed
 
 
-def _subject(thing: Book | House) -> Subject:
+def _subject(thing: Book | House) -> Topic:
     if isinstance(thing, Book):
-        return Subject(thing.title, thing.href, (Search(thing.title), Open(thing.title)), f"the book “{thing.title}”")
-    return Subject(thing.name, thing.href, (Search(thing.name), Open(thing.name)), f"the branch {thing.name}")
+        return Topic(thing.title, thing.href, f"the book “{thing.title}”")
+    return Topic(thing.name, thing.href, f"the branch {thing.name}")
 
 
 @kind.task("lookup", [(1, 4), (0, 4), (0, 3), (0, 3)])
@@ -53,9 +53,9 @@ def narrow(make: Maker[Shelves]) -> Draft:
         raise CannotMake("not one that fits best")
     subject = _subject(ranked[0])
     chosen = make.some(ranked[0].known, make.shape[0] - 1)
-    first = named(make, subject, f"The {word} book of the subject {subject_name} is {subject.title}.")
+    first = named(make, subject, f"The {word} book of the subject {subject_name} is {subject.name}.")
     facts = (first, *(fact(make, subject, one) for one in chosen))
-    order: tuple[Move, ...] = (SortBy(f"{word.capitalize()} first"), Open(subject.title))
+    order: tuple[Move, ...] = (SortBy(f"{word.capitalize()} first"), Open(subject.name))
     route = (Open("Catalogue"), Filter("Subject", subject_name), *order, *seen(facts))
     ask = f"the {word} book of the subject {subject_name}: its title and its {listed([one.name for one in chosen])}"
     return Draft(

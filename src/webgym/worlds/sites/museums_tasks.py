@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Open, Press, See, SortBy
 from webgym.worlds.sites.museums import kind
 from webgym.worlds.sites.museums_content import DAYS, TICKETS, House, Scene, Show, Work
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN, money
 
 

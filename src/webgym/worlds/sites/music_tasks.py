@@ -6,16 +6,16 @@ from webgym.worlds.making import CannotMake, Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, SortBy
 from webgym.worlds.sites.music import MOODS, kind
 from webgym.worlds.sites.music_content import Album, Artist, Catalogue, Track
-from webgym.worlds.subjects import Known, Subject, about, compared, each, fact, named, seen
+from webgym.worlds.subjects import Known, Topic, about, compared, each, fact, named, seen
 from webgym.worlds.words import listed
 
 
-def _album(album: Album) -> Subject:
-    return Subject(album.title, album.href, (Search(album.title), Open(album.title)), f"the album “{album.title}”")
+def _album(album: Album) -> Topic:
+    return Topic(album.title, album.href, f"the album “{album.title}”")
 
 
-def _artist(artist: Artist) -> Subject:
-    return Subject(artist.name, artist.href, (Search(artist.name), Open(artist.name)), f"the band {artist.name}")
+def _artist(artist: Artist) -> Topic:
+    return Topic(artist.name, artist.href, f"the band {artist.name}")
 
 
 def _tracks(make: Maker[Catalogue], count: int) -> list[tuple[Track, Album]]:
@@ -60,10 +60,10 @@ def narrow(make: Maker[Catalogue]) -> Draft:
         raise CannotMake("not one that fits best")
     subject = _album(ranked[0])
     chosen = make.some([one for one in ranked[0].known if one.name != by.lower()], make.shape[0] - 1)
-    first = named(make, subject, f"The {word} album with {by.lower()} {value} is {subject.title}.")
+    first = named(make, subject, f"The {word} album with {by.lower()} {value} is {subject.name}.")
     facts = (first, *(fact(make, subject, one) for one in chosen))
     order = f"{word.capitalize()} first"
-    route: tuple[Move, ...] = (Open("Albums"), Filter(by, value), SortBy(order), Open(subject.title), *seen(facts))
+    route: tuple[Move, ...] = (Open("Albums"), Filter(by, value), SortBy(order), Open(subject.name), *seen(facts))
     ask = f"the {word} album with the {by.lower()} {value}: its title and its {listed([one.name for one in chosen])}"
     return Draft(
         ("Find {}.", f"Use the filters of {make.site.brand} to find {{}}.", "I am looking for {}."),
@@ -91,7 +91,7 @@ def collect(make: Maker[Catalogue]) -> Draft:
     things = []
     for track, album in pairs:
         way = (Search(album.title), Open(album.title), Open(track.title))
-        subject = Subject(track.title, f"{album.href}/{track.slug}", way)
+        subject = Topic(track.title, f"{album.href}/{track.slug}", through=way)
         known = Known("tempo in bpm", str(track.bpm), f"{track.bpm} bpm") if tempo else Known("writer", track.writer)
         things.append((subject, known))
     facts, route = each(make, things)

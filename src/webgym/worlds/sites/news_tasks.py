@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
-from webgym.worlds.route import Choose, Fill, Move, Open, Press, Search, See, SortBy, Tick
+from webgym.worlds.route import Choose, Fill, Move, Open, Press, See, SortBy, Tick
 from webgym.worlds.sites.news import EDITIONS, kind
 from webgym.worlds.sites.news_content import SECTIONS, Paper, Story, Writer
-from webgym.worlds.subjects import Known, Subject, about, compared, each, fact, named, seen
+from webgym.worlds.subjects import Known, Topic, about, compared, each, fact, named, seen
 from webgym.worlds.words import FAMILY, GIVEN, listed
 
 
-def _story(story: Story) -> Subject:
-    return Subject(story.title, story.href, (Search(story.title), Open(story.title)), f"the story “{story.title}”")
+def _story(story: Story) -> Topic:
+    return Topic(story.title, story.href, f"the story “{story.title}”")
 
 
-def _writer(writer: Writer) -> Subject:
-    return Subject(writer.name, writer.href, (Search(writer.name), Open(writer.name)), f"the journalist {writer.name}")
+def _writer(writer: Writer) -> Topic:
+    return Topic(writer.name, writer.href, f"the journalist {writer.name}")
 
 
 @kind.task("lookup", [(1, 4), (0, 4), (0, 3), (0, 3)])

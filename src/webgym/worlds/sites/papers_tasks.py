@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from webgym.worlds.account import credentials, login_moves
-from webgym.worlds.asking import Known, Topic, best_fit, compare, each, look_up, one_best
+from webgym.worlds.asking import best_fit, compare, each, look_up, one_best
 from webgym.worlds.making import CannotMake, Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, See, SortBy
 from webgym.worlds.saved import save_some
 from webgym.worlds.sites.papers import fits, kind
 from webgym.worlds.sites.papers_content import YEARS, Archive, Author, Paper
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import listed
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Known, Topic, best_fit, compare, each, look_up, one_best
+from webgym.worlds.asking import best_fit, compare, each, look_up, one_best
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import Draft, Fact, Group, Maker
 from webgym.worlds.route import Filter, Open, Press, See, SortBy
 from webgym.worlds.saved import save_some
 from webgym.worlds.sites.recipes import kind
 from webgym.worlds.sites.recipes_content import Cook, Cookery, Recipe
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import listed
 
 _MODAL = (Press("Nutrition facts"),)

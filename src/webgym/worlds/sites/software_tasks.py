@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, fact, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Open, Press, See, SortBy
 from webgym.worlds.sites.software import SEVERITY, kind
 from webgym.worlds.sites.software_content import Maintainer, Package, Registry, Release
+from webgym.worlds.subjects import Known, Topic, fact
 from webgym.worlds.words import listed
 
 
@@ -66,7 +67,7 @@ def settings(make: Maker[Registry]) -> Draft:
         release = make.one(package.releases)
         topic = _settings(package, release)
         chosen = make.some(topic.knowns, count)
-        names = listed([known.asked.rpartition(" ")[2] for known in chosen])
+        names = listed([known.name.rpartition(" ")[2] for known in chosen])
         ask = f"the default of {names} in version {release.version} of {package.name}"
         facts = tuple(fact(make, topic, known) for known in chosen)
         route = (*topic.way, *(move for known in chosen for move in known.way))

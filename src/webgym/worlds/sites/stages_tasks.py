@@ -6,14 +6,14 @@ from webgym.worlds.making import CannotMake, Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, SortBy, Tick
 from webgym.worlds.sites.stages import DELIVERY, PAYMENT, free, kind
 from webgym.worlds.sites.stages_content import ROWS, SEATS, Season, Show, Venue
-from webgym.worlds.subjects import Known, Subject, about, compared, each, fact, named, seen
+from webgym.worlds.subjects import Known, Topic, about, compared, each, fact, named, seen
 from webgym.worlds.words import FAMILY, GIVEN, listed, money
 
 
-def _subject(thing: Show | Venue) -> Subject:
+def _subject(thing: Show | Venue) -> Topic:
     if isinstance(thing, Show):
-        return Subject(thing.title, thing.href, (Search(thing.title), Open(thing.title)), f"the show “{thing.title}”")
-    return Subject(thing.name, thing.href, (Search(thing.name), Open(thing.name)), f"the {thing.name}")
+        return Topic(thing.title, thing.href, f"the show “{thing.title}”")
+    return Topic(thing.name, thing.href, f"the {thing.name}")
 
 
 @kind.task("lookup", [(1, 4), (0, 4), (0, 3), (0, 3)])

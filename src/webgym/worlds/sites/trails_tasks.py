@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from webgym.worlds.account import credentials, login_moves
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.kind import Site
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Open, Press, See, SortBy, Tick
 from webgym.worlds.saved import save_some
 from webgym.worlds.sites.trails import kind, tabbed
 from webgym.worlds.sites.trails_content import Land, Park, Trail
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN
 
 

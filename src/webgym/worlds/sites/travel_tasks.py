@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.making import Draft, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Open, Press, Search, See, SortBy, Tick
 from webgym.worlds.sites.travel import kind
 from webgym.worlds.sites.travel_content import MONTHS, SEATS, City, Flight, Hotel, Offers
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN, money
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from webgym.worlds.asking import Entered, Known, Topic, best_fit, compare, each, look_up, one_best, submitted
+from webgym.worlds.asking import Entered, best_fit, compare, each, look_up, one_best, submitted
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, See, Slide, SortBy
 from webgym.worlds.saved import save_some
 from webgym.worlds.sites.workshop import BORROW, DRYING, KEEP, PICKUP, SURFACES, kind, litres
 from webgym.worlds.sites.workshop_content import Bench, Guide, Tool
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import FAMILY, GIVEN, listed, money
 
 
