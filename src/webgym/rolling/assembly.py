@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from rich.console import Console
@@ -30,12 +31,13 @@ from webgym.rollout.blocking import BlockList
 from webgym.rollout.client import Client
 from webgym.rollout.engine import Engine, Judge, Keeper, sole, unjudged
 from webgym.rollout.episode import Job, Player
-from webgym.rollout.events import Events
+from webgym.rollout.events import Events, State
 from webgym.rollout.gates import Gates
 from webgym.server.egress import EgressPolicy
 from webgym.server.fleet.local import running_fleet
 from webgym.server.settings import ServeSettings
 from webgym.store import Run
+from webgym.types import Task
 from webgym.worlds.server import WorldServer
 from webgym.worlds.state import by_host
 from webgym.worlds.tasks import SOURCE
@@ -52,40 +54,88 @@ def run(settings: RolloutSettings) -> int:
     return uvloop.run(_roll(settings))
 
 
+@dataclass(frozen=True)
+class Rolling:
+    """A rollout about to begin, for whoever watches or stops it."""
+
+    store: Run
+    events: Events
+    stop: Callable[[], None]
+    tasks: Mapping[str, Task]
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a rollout came to. Without a state there was nothing to do."""
+
+    planned: int
+    unfinished: int = 0
+    state: State | None = None
+    failure: RolloutStopped | None = None
+
+
+Surroundings = Callable[[], Awaitable[tuple[Client, NewAgent]]]
+Watched = Callable[[Rolling], AbstractAsyncContextManager[None]]
+
+
 async def _roll(settings: RolloutSettings) -> int:
     console = Console(stderr=True)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(await asyncio.to_thread(open_run, settings))
-        stack.enter_context(sole(store.path))
+
+        async def surroundings() -> tuple[Client, NewAgent]:
+            client = await stack.enter_async_context(browsing(settings))
+            return client, await stack.enter_async_context(acting(settings))
+
+        @asynccontextmanager
+        async def watched(rolling: Rolling) -> AsyncIterator[None]:
+            address = await _monitor(stack, settings, rolling)
+            with signals(rolling.stop):
+                async with progress(console, rolling.events, address):
+                    yield
+
+        played = await play(settings, store, surroundings, watched)
+    if played.state is None:
+        console.print(f"Nothing to do: all {played.planned} episodes of iteration {settings.iteration} have ended.")
+        return 0
+    console.print(summary(played.state, played.unfinished))
+    return _said(console, played.failure, played.unfinished)
+
+
+async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings, watched: Watched) -> Played:
+    """One iteration of an open run, planned if it is not yet, to the outcomes and verdicts of its episodes.
+
+    `surroundings` is called only if there is something to do: browsers and a model cost seconds to start."""
+    with sole(store.path):
         blocklist = BlockList(settings.blocklist or store.path.parent / "blocked.jsonl", hours=settings.engine.block_hours)
         planned, jobs = await asyncio.to_thread(jobs_of, settings, store, blocklist)
         offline = all(one.task.startswith(f"{SOURCE}-") for one in planned)
         judge = WorldsJudge() if settings.judge == "worlds" or (settings.judge == "auto" and offline) else None
         waiting = await asyncio.to_thread(unjudged, store, settings.iteration, judge.name) if judge is not None else []
         if not jobs and not waiting:
-            console.print(f"Nothing to do: all {len(planned)} episodes of iteration {settings.iteration} have ended.")
-            return 0
+            return Played(len(planned))
         events = _events(settings, store, {one.id for one in planned} - {job.id for job in jobs})
-        client, new_agent = await _surroundings(stack, settings)
+        client, new_agent = await surroundings()
         gates = Gates(settings.engine.gates, settings.engine.slots)
         engine = _engine(settings, store, client, new_agent, gates, events, jobs, len(planned), blocklist, judge, offline)
-        address = await _monitor(stack, settings, events, store, jobs)
-        with _signals(engine.stop):
-            async with progress(console, events, address):
-                failure = await _finished(engine, waiting)
-        console.print(summary(events.state(), engine.unfinished))
-        return _said(console, failure, engine.unfinished)
+        async with watched(Rolling(store, events, engine.stop, {job.task.id: job.task for job in jobs})):
+            failure = await _finished(engine, waiting)
+        return Played(len(planned), engine.unfinished, events.state(), failure)
 
 
-async def _monitor(stack: AsyncExitStack, settings: RolloutSettings, events: Events, store: Run, jobs: list[Job]) -> str:
+async def _monitor(stack: AsyncExitStack, settings: RolloutSettings, rolling: Rolling) -> str:
     """The address where people can watch; empty if nobody wants to."""
     if settings.monitor is None:
         return ""
+    return await stack.enter_async_context(monitor(settings, rolling))
+
+
+def monitor(settings: RolloutSettings, rolling: Rolling) -> AbstractAsyncContextManager[str]:
+    """The monitor of a rollout; yields its address."""
     from webgym.watching import watching
 
     agent = settings.agent if settings.agent != "model" else f"{settings.model.dialect}/{settings.model.policy.model}"
-    tasks = {job.task.id: job.task for job in jobs}
-    return await stack.enter_async_context(watching(events, store, agent=agent, task=tasks.get, port=settings.monitor))
+    return watching(rolling.events, rolling.store, agent=agent, task=rolling.tasks.get, port=settings.monitor or 0)
 
 
 def _events(settings: RolloutSettings, store: Run, ended: set[str]) -> Events:
@@ -126,23 +176,30 @@ def _engine(
     return Engine(keeper, player, jobs, gates, events, options, total=total, blocklist=blocklist, judge=judge)
 
 
-async def _surroundings(stack: AsyncExitStack, settings: RolloutSettings) -> tuple[Client, NewAgent]:
-    """The web, the server and the model, as far as they are ours to start."""
-    if settings.worlds is not None:
-        await stack.enter_async_context(WorldServer(settings.worlds.seed, port=settings.worlds.port))
-    new_agent: NewAgent
+@asynccontextmanager
+async def browsing(settings: RolloutSettings) -> AsyncIterator[Client]:
+    """The web and the browsers, as far as they are ours to start. They may outlive a rollout."""
+    async with AsyncExitStack() as stack:
+        if settings.worlds is not None:
+            await stack.enter_async_context(WorldServer(settings.worlds.seed, port=settings.worlds.port))
+        if settings.server is not None:
+            yield await stack.enter_async_context(Client(settings.server))
+        else:
+            url, key = await stack.enter_async_context(_own_server(settings))
+            yield await stack.enter_async_context(Client(url, key=key))
+
+
+@asynccontextmanager
+async def acting(settings: RolloutSettings) -> AsyncIterator[NewAgent]:
+    """Who acts."""
     match settings.agent:
         case "oracle":
-            new_agent = oracle_agent
+            yield oracle_agent
         case "random":
-            new_agent = RandomAgents(settings.seed)
+            yield RandomAgents(settings.seed)
         case "model":
-            policy = await stack.enter_async_context(Policy(settings.model.policy))
-            new_agent = ModelAgents(policy, settings.model)
-    if settings.server is not None:
-        return await stack.enter_async_context(Client(settings.server)), new_agent
-    url, key = await stack.enter_async_context(_own_server(settings))
-    return await stack.enter_async_context(Client(url, key=key)), new_agent
+            async with Policy(settings.model.policy) as policy:
+                yield ModelAgents(policy, settings.model)
 
 
 @asynccontextmanager
@@ -186,7 +243,7 @@ def _said(console: Console, failure: RolloutStopped | None, unfinished: int) -> 
 
 
 @contextmanager
-def _signals(stop: Callable[[], None]) -> Iterator[None]:
+def signals(stop: Callable[[], None]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
