@@ -2,7 +2,7 @@
 
 settings   everything the command can be told
 plan       which episodes there are to do
-oracle     the offline web's oracle as an agent, its verifier as a judge
+oracle     the offline web's oracle as an agent
 assembly   the parts of a rollout, running
 show       progress while it runs, a table at the end
 """

@@ -22,7 +22,8 @@ from webgym.agents.model import ModelAgents
 from webgym.agents.policy import Policy
 from webgym.agents.scripted import RandomAgents
 from webgym.errors import RolloutStopped
-from webgym.rolling.oracle import WorldsJudge, oracle_agent
+from webgym.judging.programmatic import WorldsJudge
+from webgym.rolling.oracle import oracle_agent
 from webgym.rolling.plan import jobs_of, open_run
 from webgym.rolling.settings import RolloutSettings
 from webgym.rolling.show import progress, summary

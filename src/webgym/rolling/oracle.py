@@ -1,15 +1,13 @@
-"""The offline web's oracle as an agent, and its verifier as a judge."""
+"""The offline web's oracle as an agent."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from urllib.parse import urlsplit
 
 from webgym.agents.scripted import DrivenAgent, Hands
 from webgym.rollout.agent import Eyes
-from webgym.types import Action, Episode, Judgement, Look, Observation, Task
-from webgym.worlds import oracle, tasks, verify
+from webgym.types import Action, Look, Observation, Task
+from webgym.worlds import oracle, tasks
 
 LOOK = Look(accessibility=True)
 
@@ -48,13 +46,3 @@ class _OracleHands:
 
 def oracle_agent(task: Task, episode: str) -> OracleAgent:
     return OracleAgent(task)
-
-
-class WorldsJudge:
-    """The verdict by construction: no model, no doubt."""
-
-    name = "worlds-verify"
-
-    async def judge(self, episode: Episode) -> Judgement:
-        verdict = await asyncio.to_thread(verify.verify, episode)
-        return Judgement(episode=episode.id, judge=self.name, verdict=verdict, judged=time.time())
