@@ -28,6 +28,7 @@
     │   ├── DiskFull          no room; nothing half written is visible, the same call works once there is room
     │   ├── Damaged           what is on disk is not what was written
     │   └── NewerVersion      written by a later WebGym than this one
+    ├── TrainError            a training job failed, or took longer than it may
     ├── RolloutStopped        a rollout stopped itself: too many of its episodes failed for reasons of ours
     └── LeakageError          a task set shares a website, or a family of tasks, between train and test
 
@@ -103,6 +104,10 @@ class LeakageError(WebGymError):
 
 class RolloutStopped(WebGymError):
     """Most episodes failed for reasons that are not theirs, so the rest were not attempted."""
+
+
+class TrainError(WebGymError):
+    """A training job failed. Its log says more; no checkpoint was published."""
 
 
 class StoreError(WebGymError):
