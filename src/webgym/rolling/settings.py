@@ -41,15 +41,10 @@ class OwnServer(BaseModel):
     settle: SettleLimits = SettleLimits()
 
 
-class RolloutSettings(Settings):
-    """Roll tasks out: plan an iteration, play its episodes, keep them."""
-
-    run: Path = Field(description="The run's folder; made if it is not there.")
-    resume: bool = Field(False, description="Finish an iteration that was planned before.")
-    iteration: Annotated[int, Field(ge=0)] = 0
+class RolloutParts(Settings):
+    """What any rollout needs to know, whoever plans it."""
 
     tasks: Path | None = Field(None, description="A task file (.parquet); may be left out with the offline web.")
-    split: Split = "train"
     count: Annotated[int, Field(ge=1)] | None = Field(None, description="Tasks; 1,024 of train, all of test if unset.")
     repeats: Annotated[int, Field(ge=1, le=1024)] = Field(1, description="Episodes of each task.")
     sampler: SamplerSettings = SamplerSettings()
@@ -77,6 +72,15 @@ class RolloutSettings(Settings):
         if self.tasks is None and self.worlds is None:
             raise ValueError("tasks is not set, and worlds is not either: name a task file, or serve the offline web")
         return self
+
+
+class RolloutSettings(RolloutParts):
+    """Roll tasks out: plan an iteration, play its episodes, keep them."""
+
+    run: Path = Field(description="The run's folder; made if it is not there.")
+    resume: bool = Field(False, description="Finish an iteration that was planned before.")
+    iteration: Annotated[int, Field(ge=0)] = 0
+    split: Split = "train"
 
     @property
     def wanted(self) -> int | None:
