@@ -1,7 +1,7 @@
 """Websites that refuse automation: how a refusal is noticed, and the list of those who have lately refused.
 
-`looks_blocked` is the cheap test made on every page: a refusing status and a title that such pages have. It would rather
-miss a block than invent one: the judge looks again at the screenshots.
+`looks_blocked` is the cheap test made on every page: what `webgym.refusals` is certain of. It would rather miss a block
+than invent one: the judge looks again, also at what is only suspected.
 
 The list is a file of JSON lines, one a refusal, shared by all runs beside it. A line counts for some hours; an older one, or
 a line a crash has torn, is passed over. It is never inside a run's folder, which holds only what the store wrote.
@@ -12,37 +12,26 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from webgym.errors import StoreError
+from webgym.refusals import Page, find_refusal
 from webgym.types import Observation, Wire
 
 log = logging.getLogger(__name__)
-
-REFUSING: Final = frozenset({401, 403, 429, 503})
-_TITLES: Final = re.compile(
-    r"just a moment|attention required|access (is |was )?(denied|blocked|restricted)|are you (a )?(human|robot)|captcha"
-    r"|verify(ing)? (that )?you are|human verification|security check|bot (check|detection|protection)"
-    r"|pardon our interruption|request (was |has been )?blocked|you have been blocked"
-    r"|unusual traffic|too many requests|403 forbidden|ddos",
-    re.IGNORECASE,
-)
 
 Blocked = Callable[[Observation], str | None]
 
 
 def looks_blocked(seen: Observation) -> str | None:
-    """Why this page is taken for a refusal; None if it is not."""
-    if seen.status not in REFUSING or (said := _TITLES.search(seen.title)) is None:
-        return None
-    return f"status {seen.status}, title says {said.group(0).lower()!r}"
+    """Why this page is certainly a refusal; None if it is not, or only may be."""
+    found = find_refusal(Page(seen.url, seen.title, seen.status, seen.text or seen.accessibility))
+    return found.reason if found is not None and found.strength == "certain" else None
 
 
 def host_of(website: str) -> str:

@@ -1,0 +1,1 @@
+"""Turns an episode and its rubric into a verdict."""
