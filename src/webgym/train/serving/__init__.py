@@ -1,0 +1,1 @@
+"""Model servers: an embedded one for small models, vLLM and servers of others behind one interface (`endpoint`)."""

@@ -1,0 +1,174 @@
+"""A model server as a process group: started, heard, ended whole.
+
+Invariants. Nothing of it outlives this process, whatever ends this process (`guard`). When `stop` returns, every process of
+its tree is gone and its memory with it; anything else is an error that names the processes. The last lines it wrote are kept
+for error messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import psutil
+
+from webgym.errors import EndpointDown
+from webgym.train.serving import guard
+
+log = logging.getLogger(__name__)
+
+STOP_SECONDS: Final = 3 * guard.GRACE
+LINES_KEPT: Final = 40
+LONGEST_LINE: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class Freed:
+    """What a stop gave back: resident bytes of the tree before and after."""
+
+    before: int
+    after: int
+
+
+class ServerProcess:
+    """`await ServerProcess.start([...])`, then `stop()`, once each."""
+
+    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
+        self._process, self._name = process, name
+        self._words: deque[str] = deque(maxlen=LINES_KEPT)
+        self._heard: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._awaited = ""
+        self._hearing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        arguments: Sequence[str],
+        *,
+        name: str,
+        environment: Mapping[str, str] | None = None,
+        write_to: Path | None = None,
+    ) -> Self:
+        """The process, not yet ready. What it writes goes to `write_to`, or to our own stderr."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                guard.__file__,
+                *arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                env=dict(os.environ) | dict(environment or {}),
+                limit=LONGEST_LINE,
+                start_new_session=True,
+            )
+        except OSError as e:
+            raise EndpointDown(f"{name} cannot be started: {e}") from e
+        self = cls(process, name)
+        self._hearing = asyncio.create_task(self._hear(write_to), name=f"output of {name}")
+        return self
+
+    @property
+    def running(self) -> bool:
+        return self._process.returncode is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def last_words(self) -> str:
+        return "\n".join(self._words)
+
+    def tree(self) -> list[psutil.Process]:
+        """Every process of the server, the guard first."""
+        try:
+            root = psutil.Process(self._process.pid)
+            return [root, *root.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+    async def hears(self, opening: str) -> str | None:
+        """The first line that begins so, from now on or among the last ones; None if the process ends without it."""
+        self._awaited = opening
+        if (said := next((line for line in self._words if line.startswith(opening)), None)) is not None:
+            return said
+        return await self._heard
+
+    async def ended(self) -> int:
+        return await self._process.wait()
+
+    async def stop(self) -> Freed:
+        """End it and everything it started; raises EndpointDown if something is left."""
+        tree = await asyncio.to_thread(self.tree)
+        before = _resident(tree)
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            log.error("%s did not end in %g s: killing it", self._name, STOP_SECONDS)
+            _kill(tree)
+            await self._process.wait()
+        if self._hearing is not None:
+            await asyncio.wait({self._hearing}, timeout=guard.GRACE)
+            self._hearing.cancel()
+        left = [process for process in tree if _alive(process)]
+        after = _resident(left)
+        if left:
+            _kill(left)
+            numbers = ", ".join(str(process.pid) for process in left)
+            raise EndpointDown(f"{self._name} left processes {numbers} with {after >> 20} MiB behind; they were killed")
+        log.info("%s ended; %d MiB are free again", self._name, before >> 20)
+        return Freed(before, after)
+
+    async def _hear(self, write_to: Path | None) -> None:
+        assert self._process.stdout is not None
+        with write_to.open("ab") if write_to is not None else contextlib.nullcontext(sys.stderr.buffer) as out:
+            while True:
+                try:
+                    line = await self._process.stdout.readline()
+                except ValueError:  # a line over the limit: what was read of it is dropped
+                    continue
+                if not line:
+                    break
+                self._note(line.decode(errors="replace").rstrip())
+                out.write(line)
+                out.flush()
+        if not self._heard.done():
+            self._heard.set_result(None)
+
+    def _note(self, line: str) -> None:
+        self._words.append(line)
+        if self._awaited and line.startswith(self._awaited) and not self._heard.done():
+            self._heard.set_result(line)
+
+
+def _alive(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def _resident(tree: Sequence[psutil.Process]) -> int:
+    total = 0
+    for process in tree:
+        with contextlib.suppress(psutil.Error):
+            total += process.memory_info().rss
+    return total
+
+
+def _kill(tree: Sequence[psutil.Process]) -> None:
+    for process in tree:
+        with contextlib.suppress(psutil.Error):
+            process.kill()

@@ -1,0 +1,121 @@
+"""vLLM as a child process in its own environment.
+
+New weights go into the live server: pause until requests under way have ended, reload, reset every cache that old weights
+filled (prefix, processed images, encoder), resume. If any of it fails, the server is started anew, because a half-done swap
+would answer with stale image features. The end points that do this (vLLM's development mode) obey whoever reaches them, so
+the server listens on loopback alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from webgym.errors import ConfigError, EndpointDown
+from webgym.train.serving.endpoint import answers, await_health, check_checkpoint, command, free_port, key_headers
+from webgym.train.serving.process import Freed, ServerProcess
+from webgym.train.serving.settings import LOOPBACK, VllmSettings, key_for
+
+log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+CACHES = ("reset_prefix_cache", "reset_mm_cache", "reset_encoder_cache")
+ENVIRONMENT = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "VLLM_SERVER_DEV_MODE": "1",
+}
+
+
+class Vllm:
+    """`python -m vllm.entrypoints.openai.api_server` under a guard; `vllm serve` does not start in the CPU build."""
+
+    def __init__(self, settings: VllmSettings) -> None:
+        self.settings = settings
+        self.freed: Freed | None = None
+        self.swapped_live = 0
+        self._process: ServerProcess | None = None
+        self._root = ""
+
+    @property
+    def url(self) -> str:
+        return f"{self._root}/v1"
+
+    @property
+    def model(self) -> str:
+        return self.settings.model
+
+    @property
+    def process(self) -> ServerProcess | None:
+        return self._process
+
+    async def start(self, checkpoint: Path) -> None:
+        await self.stop()
+        folder, settings = check_checkpoint(checkpoint), self.settings
+        if not settings.python.is_file():
+            raise ConfigError(f"vLLM's environment is not there ({settings.python}): make it with `webgym env make serve`")
+        port = settings.port or free_port()
+        environment = dict(ENVIRONMENT) | settings.environment
+        if (key := key_for(HOST, settings.key_variable)) is not None:
+            environment["VLLM_API_KEY"] = key  # not an argument, which other users of the machine could read
+        self._root = f"http://{HOST}:{port}"
+        self._process = process = await ServerProcess.start(
+            self._arguments(folder, port), name="vLLM", environment=environment, write_to=settings.log
+        )
+        try:
+            await await_health(process, f"{self._root}/health", name="vLLM", within=settings.start_seconds)
+        except BaseException:
+            await asyncio.shield(self._end())
+            raise
+
+    async def reload(self, checkpoint: Path) -> None:
+        folder = check_checkpoint(checkpoint)
+        try:
+            await self._swap(folder)
+            self.swapped_live += 1
+        except EndpointDown as e:
+            log.warning("vLLM did not take %s (%s): starting it anew", folder, e)
+            await self.start(folder)
+
+    async def stop(self) -> None:
+        await self._end()
+
+    async def healthy(self) -> bool:
+        running = self._process is not None and self._process.running
+        return running and await answers(f"{self._root}/health")
+
+    async def _swap(self, folder: Path) -> None:
+        settings, headers = self.settings, key_headers(self.settings.key_variable)
+        within = settings.swap_seconds
+        body: dict[str, JsonValue] = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
+        await command(f"{self._root}/pause?mode=wait", within=settings.drain_seconds, headers=headers)
+        await command(f"{self._root}/collective_rpc", within=within, headers=headers, body=body)
+        for cache in CACHES:
+            await command(f"{self._root}/{cache}", within=within, headers=headers)
+        await command(f"{self._root}/resume", within=within, headers=headers)
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self.freed = await process.stop()
+
+    def _arguments(self, folder: Path, port: int) -> list[str]:
+        settings = self.settings
+        assert HOST in LOOPBACK, "the end points that swap weights have no key of their own"
+        return [
+            str(settings.python.absolute()),
+            "-m",
+            "vllm.entrypoints.openai.api_server",
+            *("--model", str(folder)),
+            *("--served-model-name", settings.model),
+            *("--host", HOST, "--port", str(port)),
+            *("--dtype", settings.dtype),
+            *("--limit-mm-per-prompt", f'{{"image":{settings.images},"video":0}}'),
+            *(["--max-model-len", str(settings.max_model_len)] if settings.max_model_len else []),
+            *(["--enforce-eager"] if settings.enforce_eager else []),
+            *settings.arguments,
+        ]
