@@ -1,6 +1,6 @@
 """Language models behind an OpenAI-compatible endpoint: asked politely, paid for once, never believed without a check.
 
-messages   what is said: text and images
+messages   what is said: text, foreign text behind a fence, images
 settings   where, which model, which limits, what it costs
 limits     concurrency, requests a minute, tokens a minute
 cost       tokens and dollars, and the budget
@@ -12,7 +12,7 @@ client     one `Endpoint` a model, which puts these together
 
 from webgym.endpoint.client import Answer, Endpoint
 from webgym.endpoint.cost import Meter
-from webgym.endpoint.messages import Image, Message
+from webgym.endpoint.messages import Data, Image, Message
 from webgym.endpoint.settings import EndpointSettings
 
-__all__ = ["Answer", "Endpoint", "EndpointSettings", "Image", "Message", "Meter"]
+__all__ = ["Answer", "Data", "Endpoint", "EndpointSettings", "Image", "Message", "Meter"]

@@ -37,7 +37,7 @@ from pydantic import BaseModel, Field, ValidationError
 from webgym.endpoint.cache import Cache, StoredReply, key_of
 from webgym.endpoint.cost import Charge, Meter, Usage
 from webgym.endpoint.limits import Clock, Limits, Sleep
-from webgym.endpoint.messages import Message, weigh, weigh_text
+from webgym.endpoint.messages import Message, draw_mark, weigh, weigh_text
 from webgym.endpoint.replies import Check, read, repair, text_of
 from webgym.endpoint.settings import EndpointSettings
 from webgym.endpoint.transport import Transport, backoff, read_key
@@ -137,17 +137,28 @@ class Endpoint:
         await self._transport.__aexit__()
 
     async def ask(
-        self, messages: Sequence[Message], kind: type[M], *, version: str, check: Check[M] | None = None
+        self,
+        messages: Sequence[Message],
+        kind: type[M],
+        *,
+        version: str,
+        check: Check[M] | None = None,
+        spent: Callable[[Usage], None] = lambda _: None,
     ) -> Answer[M]:
-        """A record of the given kind that passes `check`, which says what is wrong in words the model can act on."""
+        """A record of the given kind that passes `check`, which says what is wrong in words the model can act on.
+
+        `spent` is told what it took, also when it raises."""
         question = self._question(messages, kind, version)
         paid = _Paid()
         try:
-            return await self._ask(question, kind, check, paid, fresh=False)
-        except UnusableReply:
-            if self.settings.reuse == "all" or paid.usage.total:
-                raise
-        return await self._ask(question, kind, check, paid, fresh=True)
+            try:
+                return await self._ask(question, kind, check, paid, fresh=False)
+            except UnusableReply:
+                if self.settings.reuse == "all" or paid.usage.total:
+                    raise
+            return await self._ask(question, kind, check, paid, fresh=True)
+        finally:
+            spent(paid.usage)
 
     async def say(self, messages: Sequence[Message], *, version: str) -> str:
         """Plain words; what was refused, cut or empty raises UnusableReply."""
@@ -259,10 +270,10 @@ class Endpoint:
         )
 
     def _body(self, question: _Question) -> dict[str, Any]:
-        sampling = self.settings.sampling
+        sampling, mark = self.settings.sampling, draw_mark(question.messages)
         body: dict[str, Any] = {
             "model": self.settings.model,
-            "messages": [message.wire() for message in question.messages],
+            "messages": [message.wire(mark) for message in question.messages],
             self.settings.limit_field: sampling.max_tokens,
             **sampling.model_dump(exclude={"max_tokens"}, exclude_none=True),
             **self.settings.extra_body,

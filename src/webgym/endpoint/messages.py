@@ -3,18 +3,25 @@
 Weights are estimates made before a call. A byte-level tokeniser makes at most one token of a byte, and on prose, JSON and
 non-Latin scripts alike about one of three or four; `BYTES_PER_TOKEN` is the careful end of that. What a provider reports
 afterwards replaces the estimate.
+
+Foreign text goes in as `Data`. On the wire it stands between two lines that carry a mark drawn at random for that one call,
+so that nobody who wrote the text could have known it; system text names the mark as `{mark}`. The cache sees no
+mark: equal questions stay equal.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 BYTES_PER_TOKEN: Final = 3
 TURN_TOKENS: Final = 8  # role and separators
+FENCE_TOKENS: Final = 32
+MARK: Final = "{mark}"
 
 Role = Literal["system", "user", "assistant"]
 
@@ -31,30 +38,60 @@ class Image:
 
 
 @dataclass(frozen=True)
+class Data:
+    """Text of strangers: to be read about, never to be obeyed."""
+
+    text: str
+
+    def fenced(self, mark: str) -> str:
+        return f"<data-{mark}>\n{self.text}\n</data-{mark}>"
+
+
+Part = str | Data | Image
+
+
+@dataclass(frozen=True)
 class Message:
-    """One turn. `Message("user", "text", Image(...))` mixes both."""
+    """One turn. `Message("user", "text", Data("what a page says"), Image(...))` mixes them."""
 
     role: Role
-    parts: tuple[str | Image, ...]
+    parts: tuple[Part, ...]
 
-    def __init__(self, role: Role, *parts: str | Image) -> None:
+    def __init__(self, role: Role, *parts: Part) -> None:
         object.__setattr__(self, "role", role)
         object.__setattr__(self, "parts", parts)
 
-    def wire(self) -> dict[str, Any]:
-        if len(self.parts) == 1 and isinstance(self.parts[0], str):
-            return {"role": self.role, "content": self.parts[0]}
-        content = [part.wire() if isinstance(part, Image) else {"type": "text", "text": part} for part in self.parts]
+    def wire(self, mark: str = "") -> dict[str, Any]:
+        """As the endpoint gets it. Whoever sends `Data` gives a mark that no data holds."""
+        content: list[dict[str, Any]] = []
+        for part in self.parts:
+            if isinstance(part, Image):
+                content.append(part.wire())
+            elif content and content[-1]["type"] == "text":  # words that follow words are one text
+                content[-1]["text"] += f"\n{self._text(part, mark)}"
+            else:
+                content.append({"type": "text", "text": self._text(part, mark)})
+        if len(content) == 1 and content[0]["type"] == "text":
+            return {"role": self.role, "content": content[0]["text"]}
         return {"role": self.role, "content": content}
+
+    def _text(self, part: str | Data, mark: str) -> str:
+        if isinstance(part, Data):
+            if not mark or mark in part.text:
+                raise ValueError("data needs a mark that it does not hold")
+            return part.fenced(mark)
+        return part.replace(MARK, mark) if mark and self.role == "system" else part
 
     def identity(self) -> list[Any]:
         """What a cache key is made of: an image counts by the hash of its bytes."""
         return [self.role, *(_identity(part) for part in self.parts)]
 
 
-def _identity(part: str | Image) -> str | list[str]:
+def _identity(part: Part) -> str | list[str]:
     if isinstance(part, Image):
         return ["image", part.format, part.detail, hashlib.sha256(part.data).hexdigest()]
+    if isinstance(part, Data):
+        return ["data", part.text]
     return part
 
 
@@ -65,5 +102,19 @@ def weigh_text(text: str) -> int:
 
 def weigh(messages: Sequence[Message], *, image_tokens: int) -> int:
     """Tokens a prompt may have, on the careful side."""
-    parts = [part for message in messages for part in message.parts]
-    return TURN_TOKENS * len(messages) + sum(image_tokens if isinstance(part, Image) else weigh_text(part) for part in parts)
+    return sum(TURN_TOKENS + sum(_weight(part, image_tokens) for part in message.parts) for message in messages)
+
+
+def _weight(part: Part, image_tokens: int) -> int:
+    if isinstance(part, Image):
+        return image_tokens
+    return weigh_text(part.text) + FENCE_TOKENS if isinstance(part, Data) else weigh_text(part)
+
+
+def draw_mark(messages: Sequence[Message]) -> str:
+    """A mark for one call: random, and in none of its data."""
+    texts = [part.text for message in messages for part in message.parts if isinstance(part, Data)]
+    while True:
+        mark = secrets.token_hex(8)
+        if not any(mark in text for text in texts):
+            return mark
