@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -25,7 +25,7 @@ from webgym.errors import RolloutStopped
 from webgym.judging.programmatic import WorldsJudge
 from webgym.rolling.oracle import oracle_agent
 from webgym.rolling.plan import jobs_of, open_run
-from webgym.rolling.settings import RolloutSettings
+from webgym.rolling.settings import RolloutParts, RolloutSettings
 from webgym.rolling.show import progress, summary
 from webgym.rollout.agent import NewAgent
 from webgym.rollout.blocking import BlockList
@@ -73,6 +73,7 @@ class Played:
     unfinished: int = 0
     state: State | None = None
     failure: RolloutStopped | None = None
+    judge: str | None = None
 
 
 Surroundings = Callable[[], Awaitable[tuple[Client, NewAgent]]]
@@ -111,17 +112,24 @@ async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings
         blocklist = BlockList(settings.blocklist or store.path.parent / "blocked.jsonl", hours=settings.engine.block_hours)
         planned, jobs = await asyncio.to_thread(jobs_of, settings, store, blocklist)
         offline = all(one.task.startswith(f"{SOURCE}-") for one in planned)
-        judge = WorldsJudge() if settings.judge == "worlds" or (settings.judge == "auto" and offline) else None
+        judge = judge_of(settings, (one.task for one in planned))
+        name = judge.name if judge is not None else None
         waiting = await asyncio.to_thread(unjudged, store, settings.iteration, judge.name) if judge is not None else []
         if not jobs and not waiting:
-            return Played(len(planned))
+            return Played(len(planned), judge=name)
         events = _events(settings, store, {one.id for one in planned} - {job.id for job in jobs})
         client, new_agent = await surroundings()
         gates = Gates(settings.engine.gates, settings.engine.slots)
         engine = _engine(settings, store, client, new_agent, gates, events, jobs, len(planned), blocklist, judge, offline)
         async with watched(Rolling(store, events, engine.stop, {job.task.id: job.task for job in jobs})):
             failure = await _finished(engine, waiting)
-        return Played(len(planned), engine.unfinished, events.state(), failure)
+        return Played(len(planned), engine.unfinished, events.state(), failure, name)
+
+
+def judge_of(settings: RolloutParts, tasks: Iterable[str]) -> Judge | None:
+    """Who judges these tasks as their episodes end; None: nobody does."""
+    offline = settings.judge == "auto" and all(task.startswith(f"{SOURCE}-") for task in tasks)
+    return WorldsJudge() if settings.judge == "worlds" or offline else None
 
 
 async def _monitor(stack: AsyncExitStack, settings: RolloutSettings, rolling: Rolling) -> str:
