@@ -1,19 +1,21 @@
 """When a browser draws, and how a picture is taken of what it drew.
 
-A headless shell draws on command (`HeadlessExperimental.beginFrame`): a page at rest costs nothing between steps, and a
+A headless shell can draw on command (`HeadlessExperimental.beginFrame`): a page at rest costs nothing between steps, and a
 picture is one frame where `Page.captureScreenshot` makes the page draw two more. What pages do by frames (animations, lazy
 images, `requestAnimationFrame`) goes on only while somebody calls `draw`, so whoever waits for a page does that meanwhile.
 A full Chromium has no such command: it draws by itself, and is asked for a picture.
 
-Invariants: one frame at a time in a browser (of two at once, neither brings its picture); every frame has a deadline, so a
-page that cannot draw holds its neighbours for no longer.
+Invariants: one frame at a time in a browser (of two at once, neither brings its picture), and never a second one of a page
+whose last has not ended, whoever has stopped waiting for it: that ends the browser's drawing process. Every frame has a
+deadline, so a page that cannot draw holds its neighbours for no longer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -40,6 +42,11 @@ FRAME_SECONDS = 1.0
 EVERY = 0.05  # seconds between two frames of a page that somebody waits for
 LONGEST = 0.1  # the same where nothing moves
 RETRY_SECONDS = 0.02
+STUCK_SECONDS = 30.0  # a page that has not drawn a frame is not told to draw another before this
+
+
+class _NoFrame(BrowserError):
+    """A page that was told to draw did not, in time."""
 
 
 class _Frame(msgspec.Struct):
@@ -69,7 +76,15 @@ class Display:
 
     def __init__(self, *, on_command: bool) -> None:
         self.on_command = on_command
-        self.turn = asyncio.Lock()
+        self._turn = asyncio.Lock()
+        self._unfinished: set[str] = set()  # channels of pages whose last frame has not ended
+
+    @asynccontextmanager
+    async def undisturbed(self) -> AsyncIterator[None]:
+        """While nothing is drawn, where that is ours to say: a page that is closed in the middle of a frame may take the
+        browser's drawing process with it."""
+        async with self._turn if self.on_command else nullcontext():
+            yield
 
     async def draw(self, channel: Channel) -> None:
         """Let the page make and draw a frame, if it needs telling."""
@@ -141,14 +156,39 @@ class Display:
         """A frame, or what counts as one that changed everything."""
         try:
             return await self._frame(channel, params, FRAME_SECONDS)
-        except BrowserError:
+        except _NoFrame:
             # What mostly keeps a page from drawing is a window of the browser's own (a list of options in a frame of another
             # site, where `lists.js` is not), and Escape closes it.
             key = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
             channel.post("Input.dispatchKeyEvent", {"type": "rawKeyDown", **key})
             channel.post("Input.dispatchKeyEvent", {"type": "keyUp", **key})
-            return _Frame(hasDamage=True)
+        except BrowserError:
+            pass  # whoever needs the page hears of it there
+        return _Frame(hasDamage=True)
 
     async def _frame(self, channel: Channel, params: dict[str, object], within: float) -> _Frame:
-        async with self.turn:
-            return await channel.call("HeadlessExperimental.beginFrame", params, _Frame, within=within)
+        """A frame. It ends by itself, even if nobody waits for it any longer."""
+        drawing = asyncio.ensure_future(self._in_turn(channel, params, within))
+        drawing.add_done_callback(_heard)
+        return await asyncio.shield(drawing)
+
+    async def _in_turn(self, channel: Channel, params: dict[str, object], within: float) -> _Frame:
+        async with self._turn:
+            if channel.id in self._unfinished:
+                raise _NoFrame("the page has not drawn its last frame yet")
+            frame = asyncio.ensure_future(
+                channel.call("HeadlessExperimental.beginFrame", params, _Frame, within=within + STUCK_SECONDS)
+            )
+            self._unfinished.add(channel.id)
+            frame.add_done_callback(_heard)
+            frame.add_done_callback(lambda _: self._unfinished.discard(channel.id))
+            await asyncio.wait((frame,), timeout=within)
+            if not frame.done():
+                raise _NoFrame(f"the page did not draw a frame in {within:g} s")
+            return frame.result()
+
+
+def _heard(ended: asyncio.Future[_Frame]) -> None:
+    """Whoever stopped waiting does not want to know how it ended."""
+    if not ended.cancelled():
+        ended.exception()

@@ -60,7 +60,7 @@ class ServeSettings(Settings):
     )
     low_memory: bool = Field(False, description="fewer processes, less memory; one fault then takes more with it")
     draw_on_command: bool = Field(
-        False, description="less CPU a step, in a headless shell; not yet steady when sessions come and go quickly"
+        True, description="a headless shell draws only when told to, which is less CPU a step; a full Chromium cannot"
     )
     egress: EgressPolicy = Field(EgressPolicy(), description="where pages may connect to")
     settle: SettleLimits = Field(SettleLimits(), description="how long to wait for pages to come to rest")

@@ -96,6 +96,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
         rested, shot = await _rest(page, quiet, limits.grace, picture)
         if page.navigating:
             # The quiet was the pause before a navigation (a script's redirect, a form): start over, once per page.
+            shot = picture = None
             await _commit(page, limits, capped)
             await _loaded(page, limits, capped)
             if time.monotonic() < quiet_ends + limits.network:
@@ -107,6 +108,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
         if page.requests_in_flight(younger_than=limits.network):
             if left <= 0 or not await page.until(lambda: not page.requests_in_flight(younger_than=limits.network), left):
                 capped.append("network")
+                shot = None  # taken before that wait
                 break
         elif left <= 0 or time.monotonic() - page.last_request_ended >= limits.still:
             break

@@ -174,7 +174,7 @@ class Context:
             await self.open_tab()
         elif page is self._active:
             self.activate(others[-1])
-        async with self.display.turn:
+        async with self.display.undisturbed():
             await self.connection.root.call("Target.closeTarget", {"targetId": page.target_id}, within=5.0)
 
     def attached(self, event: Attached) -> None:
@@ -298,7 +298,7 @@ class Context:
         done = True
         if not self.connection.closed.is_set():
             try:
-                async with self.display.turn:  # a page that is closed while another draws may take the browser with it
+                async with self.display.undisturbed():
                     await self.connection.root.call(
                         "Target.disposeBrowserContext", {"browserContextId": self.id}, within=within
                     )
