@@ -140,7 +140,7 @@ async def steps_a_second(api: Api, clients: int, seconds: float) -> float:
     return done / seconds
 
 
-async def test_goodput_at_three_times_the_load_is_nine_tenths_of_capacity(api):
+async def test_goodput_at_three_times_the_load_is_nine_tenths_of_capacity(api, server):
     await steps_a_second(api, SESSIONS, 1.0)
     ratios: list[float] = []
     for turn in range(9):  # in turn, and the median of all: what else this machine does weighs on one turn, not on most
@@ -149,3 +149,5 @@ async def test_goodput_at_three_times_the_load_is_nine_tenths_of_capacity(api):
         if turn >= 2 and statistics.median(ratios) >= 0.9:
             break
     assert statistics.median(ratios) >= 0.9, f"{statistics.median(ratios):.0%} of capacity"
+    # Hundreds of sessions have come and gone: frames that nobody waited for any longer used to end browsers here.
+    assert " ended: " not in server.written()
