@@ -6,7 +6,8 @@ from webgym.worlds.account import credentials, login_moves
 from webgym.worlds.checks import Says, Shown
 from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Move, Open, Press, Search, See, Slide, Tick
-from webgym.worlds.sites.bank import PURPOSES, Branch, House, Offer, branch_rows, kind
+from webgym.worlds.sites.bank import branch_rows, kind
+from webgym.worlds.sites.bank_content import PURPOSES, Branch, House, Offer
 from webgym.worlds.words import FAMILY, GIVEN, listed, money
 
 
