@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from webgym.agents.agent import Decision
 from webgym.agents.context import Context, Round, Shot, describe_page, echo, take
@@ -10,8 +12,9 @@ from webgym.agents.dialects import Dialect, Invalid, Screen, after_thoughts, dia
 from webgym.agents.policy import Policy
 from webgym.agents.settings import AgentSettings, ContextSettings
 from webgym.agents.wording import REMARK, TITLE, describe, line
+from webgym.endpoint.messages import Message
 from webgym.errors import BrowserError
-from webgym.types import Action, Look, Observation, Task
+from webgym.types import Action, Look, Observation, Reply, Task
 
 UNCHANGED = "The page looks the same as before."
 
@@ -28,10 +31,19 @@ class _Pending:
     done: str
 
 
+class Replies(Protocol):
+    """Whoever replies to prompts: a `Policy`, or a teacher that shows how it is done."""
+
+    @property
+    def model(self) -> str: ...
+
+    async def ask(self, messages: Sequence[Message], *, episode: str) -> Reply: ...
+
+
 class ModelAgent:
     """One episode of a model."""
 
-    def __init__(self, policy: Policy, speaker: Dialect, context: ContextSettings, task: Task, episode: str) -> None:
+    def __init__(self, policy: Replies, speaker: Dialect, context: ContextSettings, task: Task, episode: str) -> None:
         self._policy, self._dialect, self._episode = policy, speaker, episode
         self._context = Context(task.instruction, task.website, context)
         self._pending: _Pending | None = None
@@ -39,7 +51,7 @@ class ModelAgent:
 
     @property
     def name(self) -> str:
-        return f"{self._dialect.name}/{self._policy.settings.model}"
+        return f"{self._dialect.name}/{self._policy.model}"
 
     @property
     def look(self) -> Look:
@@ -110,6 +122,7 @@ class ModelAgents:
             settings.dialect,
             memory=settings.memory,
             thinking=settings.thinking,
+            compact=settings.compact,
             min_pixels=settings.min_pixels,
             max_pixels=settings.max_pixels,
         )

@@ -130,6 +130,10 @@ class Policy:
         await self._open.aclose()
 
     @property
+    def model(self) -> str:
+        return self.settings.model
+
+    @property
     def totals(self) -> tuple[ReplicaTotals, ...]:
         return tuple(replace(replica.totals, down=replica.down) for replica in self._replicas)
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from webgym.agents.dialects import DialectName
+from webgym.agents.dialects import COMPACT, DialectName
 
 
 class _Part(BaseModel):
@@ -76,10 +76,18 @@ class AgentSettings(_Part):
     dialect: DialectName = "qwen3_vl"
     memory: bool = Field(True, description="Replies carry Memory, Progress, Intention and Action before the call.")
     thinking: bool = Field(False, description="The model thinks between <think> tags first; thoughts are not kept.")
+    compact: bool = Field(False, description="A system prompt of five lines, for small models trained from scratch.")
     min_pixels: Annotated[int, Field(ge=28 * 28)] = Field(56 * 56, description="Of the processor that resizes images.")
     max_pixels: Annotated[int, Field(ge=28 * 28)] = Field(12_845_056, description="Of the processor that resizes images.")
     context: ContextSettings = ContextSettings()
     policy: PolicySettings = PolicySettings()
+
+    @model_validator(mode="after")
+    def _compact_is_known(self) -> AgentSettings:
+        if self.compact and (self.dialect not in COMPACT or self.memory or self.thinking):
+            names = " or ".join(COMPACT)
+            raise ValueError(f"compact needs dialect {names} (it is {self.dialect}), memory: false and thinking: false")
+        return self
 
     @model_validator(mode="after")
     def _pixels_in_order(self) -> AgentSettings:

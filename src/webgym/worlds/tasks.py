@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from webgym.errors import ConfigError
 from webgym.types import FactGroup, Provenance, Split, Task
+from webgym.worlds import navigating
 from webgym.worlds.chance import draw
 from webgym.worlds.kind import Generator
 from webgym.worlds.making import CannotMake, Draft, Group, Maker, instruction
@@ -27,6 +28,8 @@ PORT: Final = 8090
 LARGE: Final = 3  # facts that make a group large, as in the task set's own decomposition
 ACROSS: Final = "across"
 LOOK_UP: Final = "lookup"  # every kind has it; tasks over several sites are made of it
+# Every kind has it too, but it is no kind's own: the full set is made of those alone.
+_NAVIGATE: Final[Generator[Any]] = Generator(navigating.NAVIGATE, ((1, 1),), navigating.draft)
 _ID = re.compile(r"worlds-(\d{1,9}):([a-z0-9.+-]+):([a-z_]+)\.(\d+(?:-\d+)*):(\d{1,7})(?:\+(\d+(?:\.\d+)*))?")
 
 
@@ -156,7 +159,9 @@ def subsets(sizes: Sequence[int]) -> list[tuple[int, ...]]:
 
 def _drafted(wanted: TaskId, host: str, shape: tuple[int, ...]) -> Draft:
     kind, site = kind_of(wanted.seed, host), site_of(wanted.seed, host)
-    generator: Generator[Any] | None = kind.generators.get(wanted.generator)
+    generator: Generator[Any] | None = (
+        _NAVIGATE if wanted.generator == navigating.NAVIGATE else kind.generators.get(wanted.generator)
+    )
     if generator is None or not generator.can(shape):
         raise CannotMake(f"{kind.name} has no {wanted.generator} of {shape}")
     chance = draw(wanted.seed, host, "task", wanted.generator, *shape, wanted.number)

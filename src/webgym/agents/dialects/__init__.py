@@ -15,7 +15,17 @@ from webgym.agents.dialects import (
 )
 from webgym.agents.dialects.dialect import Dialect, Inexpressible, Invalid, Screen, after_thoughts
 
-__all__ = ["DIALECTS", "Dialect", "DialectName", "Inexpressible", "Invalid", "Screen", "after_thoughts", "dialect"]
+__all__ = [
+    "COMPACT",
+    "DIALECTS",
+    "Dialect",
+    "DialectName",
+    "Inexpressible",
+    "Invalid",
+    "Screen",
+    "after_thoughts",
+    "dialect",
+]
 
 DialectName = Literal[
     "qwen3_vl",
@@ -30,6 +40,7 @@ DialectName = Literal[
     "gemini_computer_use",
 ]
 DIALECTS: Final[tuple[DialectName, ...]] = get_args(DialectName)
+COMPACT: Final[tuple[DialectName, ...]] = ("qwen3_vl_marks",)  # those that have a compact system prompt
 
 
 def dialect(
@@ -37,6 +48,7 @@ def dialect(
     *,
     memory: bool = True,
     thinking: bool = False,
+    compact: bool = False,
     min_pixels: int = 56 * 56,
     max_pixels: int = 14 * 14 * 4 * 16384,
 ) -> Dialect:
@@ -45,7 +57,7 @@ def dialect(
         case "qwen3_vl":
             return qwen3_vl.coordinates(memory=memory, thinking=thinking)
         case "qwen3_vl_marks":
-            return qwen3_vl.marks(memory=memory, thinking=thinking)
+            return qwen3_vl.marks(memory=memory, thinking=thinking, compact=compact)
         case "qwen3_5":
             return qwen3_5.coordinates(memory=memory, thinking=thinking)
         case "qwen3_5_marks":

@@ -17,7 +17,8 @@ def coordinates(*, memory: bool, thinking: bool) -> ToolDialect:
     return ToolDialect("qwen3_vl", ComputerUse(GRID), GRID, prompts)
 
 
-def marks(*, memory: bool, thinking: bool) -> ToolDialect:
+def marks(*, memory: bool, thinking: bool, compact: bool = False) -> ToolDialect:
+    """`compact` has a system prompt of five lines, for a model that learned from scratch and reads slowly."""
     form = reply_form(memory=memory, thinking=thinking)
-    prompts = ("web_agent", "web_interaction", "json_call", *form)
+    prompts = ("compact_marks",) if compact else ("web_agent", "web_interaction", "json_call", *form)
     return ToolDialect("qwen3_vl_marks", WebInteraction(), GRID, prompts, look=MARKED)

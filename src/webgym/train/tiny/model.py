@@ -18,6 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from webgym.train import shim
 from webgym.train.tiny.tokenizer import END, IMAGE, TURN_END, VIDEO, VISION_END, VISION_START, learn_tokenizer
 
 PATCH: Final = 16
@@ -43,9 +44,8 @@ class TinySize:
 
 def make_tiny(folder: Path, seed: int = 0, *, texts: Iterable[str] = (), size: TinySize | None = None) -> Path:
     """Write a model with random weights into `folder`, which may exist; its tokenizer is learned from `texts`."""
+    shim.activate()
     import torch
-
-    _let_torchvision_load()
     from transformers import Qwen3VLForConditionalGeneration
 
     size = size or TinySize()
@@ -59,15 +59,6 @@ def make_tiny(folder: Path, seed: int = 0, *, texts: Iterable[str] = (), size: T
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder
-
-
-def _let_torchvision_load() -> None:
-    """Beside a CPU build of torch, torchvision misses its binary part, and dies unless its operators have been declared."""
-    import torch
-
-    if not hasattr(torch.ops.torchvision, "nms"):
-        for name in ("nms", "qnms"):
-            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
 def _processor(tokenizer: Any) -> Any:

@@ -1,0 +1,5 @@
+"""Showing a model how it is done, on the offline web.
+
+guide      what to do on any page of a task that opens a page
+teacher    the guide as an agent that speaks a dialect; its episodes are ordinary ones
+"""
