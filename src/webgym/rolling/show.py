@@ -1,4 +1,4 @@
-"""What a person sees of a rollout in the terminal: a line while it runs, a table at the end."""
+"""What a person sees of a rollout in the terminal: the monitor's board while it runs (lines in a log), then a table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from webgym.rollout.events import ENDED, Events, State
 from webgym.rollout.gates import GateStats
+from webgym.ui.terminal import TerminalBoard
+from webgym.watching import EventsBoard
 
 REFRESH: Final = 0.5
 LINES: Final = 10.0  # seconds between lines where there is no terminal
@@ -24,7 +26,7 @@ async def progress(console: Console, events: Events, address: str = "") -> Async
     """Show what goes on for as long as the block lasts."""
     if address:
         console.print(f"Monitor: {address}")
-    showing = asyncio.create_task(_bar(console, events) if console.is_terminal else _lines(console, events))
+    showing = asyncio.create_task(_board(console, events, address) if console.is_terminal else _lines(console, events))
     try:
         yield
     finally:
@@ -34,16 +36,12 @@ async def progress(console: Console, events: Events, address: str = "") -> Async
             showing.result()
 
 
-async def _bar(console: Console, events: Events) -> None:
-    columns = (
-        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[rates]}"),
-        TextColumn("[yellow]{task.fields[notice]}"),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as shown:
-        bar = shown.add_task("", total=None, rates="", notice="")
+async def _board(console: Console, events: Events, address: str) -> None:
+    """The monitor's board. It is drawn from here, not from a thread of rich's: the engine changes what it shows."""
+    board = TerminalBoard(EventsBoard(events), address=address)
+    with Live(board, console=console, auto_refresh=False, transient=True) as shown:
         while True:
-            total, ended, rates = _figures(events)
-            shown.update(bar, total=total, completed=ended, rates=rates, notice=escape(events.notice[:80]))
+            shown.update(board, refresh=True)
             await asyncio.sleep(REFRESH)
 
 
