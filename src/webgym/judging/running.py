@@ -1,8 +1,8 @@
 """Judging what a run has kept: every episode without a verdict, so many at a time, resumable at any point.
 
 Invariants. An episode is judged once by a judge unless the verdict was `Unscorable`, which is no verdict to keep to: the
-next run judges it again. A judgement is on the disk before its episode counts as done, so however the process ends, nothing that
-was paid for is lost and nothing is judged twice. At most `episodes` episodes are in memory.
+next run judges it again. A judgement is on the disk before its episode counts as done, so however the process ends, nothing
+that was paid for is lost and nothing is judged twice. At most `at_a_time` episodes are in memory.
 
 When the model has been down for so many episodes in a row, the rest is left for another time. A refusal that would meet
 every question alike (a wrong key, an unknown model) stops at once, as does a spent budget.
