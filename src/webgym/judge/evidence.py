@@ -1,8 +1,8 @@
 """The distinct screenshots of an episode: what a judge is shown, each once.
 
-Screenshots with equal hashes are one. So are screenshots that no eye tells apart: both are made a small grey picture, and no
-spot of it may differ by more than a few levels. That is stricter than the usual hashes of 64 bits, which take a page for
-unchanged when a price on it or a word in a field has changed; a blinking caret and the noise of compression still pass.
+Screenshots with equal hashes are one. So are screenshots that no eye tells apart: their perceptual hash is a small picture
+in grey, no spot of which may differ by more than a few levels. The usual hashes of 64 bits take a page for unchanged when a
+price on it has changed; this one sees a single digit of small print, and the noise of compression still passes.
 
 Invariants. The last screenshot is always there, and last. Screenshots are read one at a time and only their small versions
 are kept, so an episode costs little memory however long it is. Everything here blocks: a coroutine uses a thread.
@@ -23,7 +23,7 @@ from webgym.errors import Damaged
 from webgym.judge.settings import EvidenceSettings
 from webgym.types import Episode
 
-SPOTS: Final = (64, 40)  # a spot of a screen of 1280 × 800 is 20 × 20 pixels: a digit, not a caret
+SPOTS: Final = (320, 200)  # on a screen of 1280 × 800 a spot has 4 × 4 pixels, less than any digit
 MOST_PIXELS: Final = 50_000_000
 QUALITY: Final = 85
 
