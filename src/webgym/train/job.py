@@ -26,6 +26,7 @@ from webgym.types import Wire
 
 RESULT: Final = "train.json"
 BAD_CONFIG: Final = 2  # how a child says that the job cannot be done as asked; the reason is its log's last line
+ENDS_WITH_PARENT: Final = "--ends-with-parent"
 _GRACE: Final = 10.0
 _LINE: Final = 1 << 16
 
@@ -168,8 +169,8 @@ async def train(job: TrainJob, report: Callable[[Progress], None] | None = None)
 def command(job: TrainJob) -> list[str]:
     """The command line of a job's child process."""
     if job.settings.backend == "llamafactory":
-        return [sys.executable, "-m", "webgym.train.llamafactory", str(job.file)]
-    native = ["-m", "webgym.train.native", str(job.file)]
+        return [sys.executable, "-m", "webgym.train.llamafactory", str(job.file), ENDS_WITH_PARENT]
+    native = ["-m", "webgym.train.native", str(job.file), ENDS_WITH_PARENT]
     if job.settings.accelerate_config is None:
         return [sys.executable, *native]
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(job.settings.accelerate_config)]

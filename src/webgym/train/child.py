@@ -1,0 +1,64 @@
+"""What every training process does first and last: read its job, end with its parent, say in one line what went wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from webgym import logs
+from webgym.config import describe
+from webgym.errors import ConfigError, WebGymError
+from webgym.train.job import BAD_CONFIG, ENDS_WITH_PARENT, Progress, TrainJob
+
+FAILED = 1
+
+
+def run_child(arguments: list[str], work: Callable[[TrainJob, Callable[[Progress], None]], None]) -> int:
+    """`python -m … JOB.json`: do the job, with progress on stdout and everything else on stderr."""
+    if ENDS_WITH_PARENT in arguments:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    logs.start()
+    files = [word for word in arguments if not word.startswith("--")]
+    try:
+        if len(files) != 1:
+            raise ConfigError("name the file of one training job")
+        work(read_job(Path(files[0])), _report)
+    except ConfigError as e:
+        return _say(e, BAD_CONFIG)
+    except WebGymError as e:
+        return _say(e, FAILED)
+    return 0
+
+
+def read_job(path: Path) -> TrainJob:
+    try:
+        return TrainJob.model_validate_json(path.read_bytes())
+    except OSError as e:
+        raise ConfigError(f"cannot read {path}: {e.strerror}") from e
+    except ValidationError as e:
+        raise ConfigError(f"{path}: {describe(e)}") from e
+
+
+def _report(progress: Progress) -> None:
+    with suppress(BrokenPipeError):
+        sys.stdout.write(progress.model_dump_json() + "\n")
+        sys.stdout.flush()
+
+
+def _say(error: WebGymError, status: int) -> int:
+    sys.stderr.write(" ".join(str(error).split()) + "\n")
+    return status
+
+
+def _end_with_parent() -> None:
+    """The parent holds the other end of stdin; when that closes, nobody waits for us any more."""
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os.killpg(os.getpgrp(), signal.SIGKILL)

@@ -1,0 +1,243 @@
+"""The native trainer: transformers for the model, accelerate for the devices, and one loop to read from top to bottom.
+
+    samples ─▶ encode ─▶ (validation) ─▶ batches ─▶ forward, loss, backward ─▶ clip, step ─▶ … ─▶ checkpoint
+
+Run it as `python -m webgym.train.native JOB.json`, or under `accelerate launch` for several devices, FSDP2 or DeepSpeed;
+`job` does either. An update is always `batch × accumulation` samples a process, and its loss the mean over all their tokens,
+however they are spread over batches and processes. On a CPU the same job gives the same bytes.
+
+Left out on purpose: packing (the attention kernels it needs are not everywhere, and sorting by length leaves little
+padding), schedules other than warm-up and constant (an iteration is a short stretch of a long training), and saving within
+a job.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+
+from webgym.errors import ConfigError, TrainError
+from webgym.store.samples import read_samples
+from webgym.train import shim
+from webgym.train.batches import Batch, Collator, ahead, cut, endless, held_back
+from webgym.train.checkpoint import OPTIMIZER, publishing
+from webgym.train.child import run_child
+from webgym.train.encoding import Encoded, Encoder, ImageFolders, load_processor
+from webgym.train.job import RESULT, Progress, TrainJob, TrainResult
+from webgym.train.objectives import check, loss_of, token_logprobs
+from webgym.train.weights import Resume, load_model, load_optimizer, optimizer_tensors, save_model, save_optimizer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Data:
+    """The samples of a job as tokens."""
+
+    train: list[Encoded]
+    validation: list[Encoded]
+    left_out: int
+
+
+def run(job: TrainJob, report: Callable[[Progress], None]) -> None:
+    """Do a job in this process, or this process's part of it."""
+    shim.activate()
+    from accelerate import Accelerator
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    settings, began = job.settings, time.monotonic()
+    if settings.threads is not None:
+        torch.set_num_threads(settings.threads)
+    torch.manual_seed(settings.seed)
+    precision = "bf16" if settings.bf16 else "no"
+    cpu = settings.device == "cpu"
+    accelerator = Accelerator(mixed_precision=precision, gradient_accumulation_steps=settings.accumulation, cpu=cpu)
+    processor = load_processor(job.model, min_pixels=settings.min_pixels, max_pixels=settings.max_pixels)
+    images = ImageFolders(job.images)
+    data = load_data(job, processor, images, need_images=accelerator.num_processes > 1)
+    trainer = Trainer(job, accelerator, data, Collator(processor, images), report)
+    before = trainer.validate()
+    result = trainer.train()
+    after = trainer.validate()
+    trainer.publish(
+        result.model_copy(
+            update={
+                "validation_before": before,
+                "validation_after": after,
+                "seconds_total": time.monotonic() - began,
+                "peak_memory": _peak_memory(),
+            }
+        )
+    )
+    accelerator.wait_for_everyone()
+    accelerator.end_training()
+
+
+def load_data(job: TrainJob, processor: Any, images: ImageFolders, *, need_images: bool = False) -> Data:
+    """Every sample as tokens; those that are too long, or that no model could read, are counted and left out."""
+    encoder, settings = Encoder(processor, images), job.settings
+    data = Data([], [], 0)
+    left_out = 0
+    for sample in read_samples(job.samples):
+        row = encoder.encode(sample)
+        if row is None or len(row) > settings.max_tokens or (need_images and not row.images):
+            left_out += 1
+            continue
+        check(row, settings.objective)
+        kept = data.validation if held_back(row.task, settings.validation, settings.seed) else data.train
+        kept.append(row)
+    if not data.train:
+        raise ConfigError(f"samples: none of {job.samples} can be trained on; {left_out} are over max_tokens")
+    return Data(data.train, data.validation, left_out)
+
+
+class Trainer:
+    """A model, its optimiser and their data, from the first update of a job to its checkpoint."""
+
+    def __init__(
+        self, job: TrainJob, accelerator: Any, data: Data, collator: Collator, report: Callable[[Progress], None]
+    ) -> None:
+        self._job, self._settings, self._accelerator = job, job.settings, accelerator
+        self._data, self._collator, self._report = data, collator, report
+        self._loss = loss_of(job.settings)
+        if (plugin := accelerator.state.deepspeed_plugin) is not None:  # it must know, and there is no loader to tell it
+            plugin.deepspeed_config["train_micro_batch_size_per_gpu"] = job.settings.batch
+        model = load_model(job)
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(trained, lr=job.settings.lr, weight_decay=job.settings.weight_decay)
+        self._model, self._optimizer = accelerator.prepare(model, optimizer)
+        self._keeps_state = accelerator.distributed_type.value != "DEEPSPEED"  # its state is sharded in a format of its own
+        known = job.optimizer if self._keeps_state else None
+        self._resume = load_optimizer(self._model, self._plain_optimizer, known)
+        self._digest = hashlib.sha256(job.samples.read_bytes()).hexdigest()
+
+    @property
+    def _plain_optimizer(self) -> Any:
+        return getattr(self._optimizer, "optimizer", self._optimizer)
+
+    @property
+    def _per_update(self) -> int:
+        return self._settings.batch * self._settings.accumulation * int(self._accelerator.num_processes)
+
+    def train(self) -> TrainResult:
+        """All updates of the job."""
+        settings, rows = self._settings, self._data.train
+        updates = settings.updates or max(1, round(settings.epochs * len(rows) / self._per_update))
+        start = self._resume.position if self._resume.samples == self._digest else 0
+        losses: list[float] = []
+        tokens, began = 0, time.monotonic()
+        self._model.train()
+        work = ahead(self._work(updates, start))
+        for update in range(updates):
+            loss, seen = self._update(self._resume.updates + update, islice(work, settings.accumulation))
+            losses.append(loss)
+            tokens += seen
+            if self._accelerator.is_main_process:
+                self._report(Progress(update=update + 1, updates=updates, loss=loss, tokens=tokens))
+        position = start + updates * self._per_update
+        self._resume = Resume(updates=self._resume.updates + updates, samples=self._digest, position=position)
+        seconds = time.monotonic() - began
+        log.info("%d updates, %d tokens, %.0f tokens/s", updates, tokens, tokens / seconds)
+        return TrainResult(
+            checkpoint=self._job.output,
+            optimizer=self._job.output / OPTIMIZER if self._keeps_state else None,
+            updates=updates,
+            samples=min(len(rows), updates * self._per_update),
+            left_out=self._data.left_out,
+            tokens=tokens,
+            loss_before=losses[0],
+            loss_after=losses[-1],
+            seconds=seconds,
+            seconds_total=seconds,
+        )
+
+    def _work(self, updates: int, start: int) -> Iterator[tuple[Batch, int]]:
+        """The batches of this process, each with the number of tokens that its whole update learns."""
+        rows, lengths = self._data.train, list(map(len, self._data.train))
+        order = endless(len(rows), self._settings.seed, start)
+        accelerator = self._accelerator
+        for _ in range(updates):
+            chosen = list(islice(order, self._per_update))
+            learned = sum(rows[one].reply for one in chosen)
+            mine = {"processes": accelerator.num_processes, "mine": accelerator.process_index}
+            for batch in cut(chosen, lengths, self._settings.batch, **mine):
+                yield self._collator.collate([rows[one] for one in batch]), learned
+
+    def _update(self, number: int, work: Iterator[tuple[Batch, int]]) -> tuple[float, int]:
+        """One step of the optimiser; returns the mean loss over its tokens, and how many tokens were read."""
+        accelerator, settings = self._accelerator, self._settings
+        for group in self._plain_optimizer.param_groups:
+            group["lr"] = settings.lr * min(1.0, (number + 1) / max(1, settings.warmup))
+        total = torch.zeros(2, device=accelerator.device)
+        for made, learned in work:
+            batch = made.to(accelerator.device)
+            with accelerator.accumulate(self._model):
+                losses = self._loss(token_logprobs(self._model(**batch.inputs).logits, batch), batch)
+                loss = losses.sum() / learned
+                # Gradients are averaged over batches and processes; the mean wanted is over tokens.
+                accelerator.backward(loss * settings.accumulation * accelerator.num_processes)
+                if accelerator.sync_gradients:
+                    accelerator.clip_grad_norm_(self._model.parameters(), settings.clip_norm)
+                self._optimizer.step()
+                self._optimizer.zero_grad()
+            total += torch.stack([loss.detach().float(), torch.tensor(float(batch.tokens), device=accelerator.device)])
+        loss_sum, tokens = accelerator.reduce(total, "sum").tolist()
+        if loss_sum != loss_sum:
+            raise TrainError(f"the loss of update {number + 1} is not a number: the learning rate may be too high")
+        return loss_sum, int(tokens)
+
+    @torch.no_grad()
+    def validate(self) -> float | None:
+        """Mean loss of cloning over the held-back successes; None if nothing is held back."""
+        rows = [row for row in self._data.validation if row.advantage > 0]
+        if not rows:
+            return None
+        self._model.eval()
+        total = torch.zeros(2, device=self._accelerator.device)
+        lengths, device = list(map(len, rows)), self._accelerator.device
+        for chosen in cut(range(len(rows)), lengths, self._settings.batch, processes=1, mine=0):
+            batch = self._collator.collate([rows[one] for one in chosen]).to(device)
+            logprobs = token_logprobs(self._model(**batch.inputs).logits, batch)
+            total += torch.stack([-logprobs.sum(), torch.tensor(float(logprobs.numel()), device=device)])
+        loss, count = total.tolist()
+        return float(loss / count)
+
+    def publish(self, result: TrainResult) -> None:
+        """Write the checkpoint. Every process gathers, the first one writes."""
+        model = self._accelerator.unwrap_model(self._model)
+        state = {name: one.detach().cpu() for name, one in self._accelerator.get_state_dict(self._model).items()}
+        moments = optimizer_tensors(self._model, self._plain_optimizer) if self._keeps_state else {}
+        writing = publishing(self._job.output, iteration=self._job.iteration)
+        with writing if self._accelerator.is_main_process else nullcontext() as folder:
+            if folder is None:
+                return
+            if self._keeps_state:
+                save_optimizer(folder / OPTIMIZER, moments, self._resume)
+            save_model(model, state, self._job, folder, keep_exact=self._keeps_state)
+            (folder / RESULT).write_text(result.model_dump_json(indent=2) + "\n")
+
+
+def _peak_memory() -> int:
+    if torch.cuda.is_available():
+        return int(torch.cuda.max_memory_allocated())
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_child(list(sys.argv[1:] if arguments is None else arguments), run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Weights and optimiser state, from a checkpoint into a model and back.
+
+Trained weights are float32 while they are trained, whatever the checkpoint holds: an update of 1e-6 vanishes in bfloat16.
+What is published has the checkpoint's own precision. If that is lower, the float32 weights are kept beside the optimiser's
+state, and the next job goes on from them and not from their rounded copy.
+
+With LoRA the published weights have the adapter merged in, so that any server loads them; the adapter itself is kept in
+`adapter`, with the path of the model it belongs to, and the next job goes on with both.
+
+    optimizer/state.json            updates so far, and how far into which samples
+    optimizer/moments.safetensors   both moments of AdamW and its step, by parameter
+    optimizer/weights.safetensors   trained weights in float32, if the published ones are rounded
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from pydantic import Field, ValidationError
+from safetensors.torch import load_file, save_file
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict, set_optimizer_state_dict
+
+from webgym.errors import ConfigError
+from webgym.train.checkpoint import ADAPTER, COMPLETE, OPTIMIZER
+from webgym.train.job import RESULT, TrainJob
+from webgym.types import Wire
+
+VISION: Final = ".visual."
+_FULL: Final = StateDictOptions(full_state_dict=True, cpu_offload=True)
+_NOT_COPIED: Final = frozenset({OPTIMIZER, ADAPTER, COMPLETE, RESULT})
+
+
+class Resume(Wire):
+    """Where an optimiser is."""
+
+    updates: int = Field(0, ge=0, description="Over all jobs so far.")
+    samples: str = Field("", description="Hash of the last job's samples.")
+    position: int = Field(0, ge=0, description="How many of them it took, counting epochs on.")
+
+
+def base_of(model: Path) -> Path:
+    """The folder whose weights a job loads: of a checkpoint with an adapter, the model that it belongs to."""
+    config = model / ADAPTER / "adapter_config.json"
+    return Path(json.loads(config.read_text())["base_model_name_or_path"]) if config.is_file() else model
+
+
+def load_model(job: TrainJob) -> Any:
+    """The model of a job, with what is to be trained marked so."""
+    from transformers import AutoModelForImageTextToText
+
+    settings, continued = job.settings, (job.model / ADAPTER).is_dir()
+    if continued and settings.lora is None:
+        raise ConfigError(f"lora: {job.model} was trained with an adapter, and none is set; set it, or start from its base")
+    base = base_of(job.model)
+    dtype = torch.bfloat16 if settings.lora is not None and settings.bf16 else torch.float32
+    model = AutoModelForImageTextToText.from_pretrained(base, dtype=dtype, local_files_only=True)
+    if settings.freeze_vision:
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(VISION not in f".{name}")
+    if settings.lora is not None:
+        model = _with_adapter(model, job, base, continued=continued)
+    if settings.gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        if settings.lora is not None:
+            model.enable_input_require_grads()
+    if job.optimizer is not None and (kept := job.optimizer / "weights.safetensors").is_file():
+        _, unknown = model.load_state_dict(load_file(kept), strict=False)
+        if unknown:
+            raise ConfigError(f"optimizer: {kept} has weights that {job.model} does not have, such as {unknown[0]}")
+    return model
+
+
+def _with_adapter(model: Any, job: TrainJob, base: Path, *, continued: bool) -> Any:
+    from peft import LoraConfig, PeftModel, get_peft_model
+
+    lora = job.settings.lora
+    assert lora is not None
+    if continued:
+        model = PeftModel.from_pretrained(model, job.model / ADAPTER, is_trainable=True)
+    else:
+        everything = rf"^(?!.*{VISION[1:-1]}).*_proj$" if job.settings.freeze_vision else "all-linear"
+        targets = list(lora.targets) or everything
+        config = LoraConfig(r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=targets)
+        model = get_peft_model(model, config)
+        model.peft_config["default"].base_model_name_or_path = str(base.absolute())
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.float()
+    return model
+
+
+def load_optimizer(model: Any, optimizer: Any, folder: Path | None) -> Resume:
+    """Give an optimiser the state that the last job left; a fresh one if there is none."""
+    if folder is None:
+        return Resume()
+    try:
+        resume = Resume.model_validate_json((folder / "state.json").read_bytes())
+        flat = load_file(folder / "moments.safetensors")
+    except (OSError, ValidationError) as e:
+        raise ConfigError(f"optimizer: {folder} holds no state of an optimiser: {e}") from e
+    state: dict[str, dict[str, torch.Tensor]] = {}
+    for key, value in flat.items():
+        name, _, what = key.rpartition("/")
+        state.setdefault(name, {})[what] = value
+    now = get_optimizer_state_dict(model, optimizer, options=_FULL)
+    shapes = {name: tuple(one.shape) for name, one in model.named_parameters() if one.requires_grad}
+    trained = {_plain(name) for name in shapes}
+    if not set(state) <= trained:
+        strange = sorted(set(state) - trained)[0]
+        raise ConfigError(f"optimizer: {folder} is of another model or other layers: nothing here trains {strange}")
+    now["state"] = state
+    set_optimizer_state_dict(model, optimizer, now, options=_FULL)
+    return resume
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("module.")
+
+
+def optimizer_tensors(model: Any, optimizer: Any) -> dict[str, torch.Tensor]:
+    """Both moments and the step of every parameter, whole, on the CPU. Every process has to call it."""
+    state = get_optimizer_state_dict(model, optimizer, options=_FULL)["state"]
+    return {f"{name}/{what}": value.contiguous() for name, one in state.items() for what, value in one.items()}
+
+
+def save_optimizer(folder: Path, tensors: dict[str, torch.Tensor], resume: Resume) -> None:
+    folder.mkdir()
+    save_file(tensors, folder / "moments.safetensors")
+    (folder / "state.json").write_text(resume.model_dump_json(indent=2) + "\n")
+
+
+def save_model(model: Any, state: dict[str, torch.Tensor], job: TrainJob, folder: Path, *, keep_exact: bool) -> None:
+    """Write what a server loads, and what a next job needs beside the optimiser's moments (`keep_exact`)."""
+    if job.settings.lora is not None:
+        model.save_pretrained(folder / ADAPTER, state_dict=state)
+        model, state = _merged(job, folder / ADAPTER)
+    published = _published_dtype(job.model)
+    trained = {name for name, one in model.named_parameters() if one.requires_grad}
+    if keep_exact and job.settings.lora is None and published != torch.float32:
+        exact = {name: one.float().contiguous() for name, one in state.items() if name in trained}
+        save_file(exact, folder / OPTIMIZER / "weights.safetensors")
+    rounded = {name: one.to(published) if one.is_floating_point() else one for name, one in state.items()}
+    model.save_pretrained(folder, state_dict=rounded)
+    for path in base_of(job.model).iterdir():  # configuration, tokenizer, processor, template: byte for byte as they were
+        if path.is_file() and path.name not in _NOT_COPIED and not path.name.startswith("model") and path.suffix != ".bin":
+            shutil.copyfile(path, folder / path.name)
+
+
+def _merged(job: TrainJob, adapter: Path) -> tuple[Any, dict[str, torch.Tensor]]:
+    from peft import PeftModel
+    from transformers import AutoModelForImageTextToText
+
+    base = AutoModelForImageTextToText.from_pretrained(base_of(job.model), dtype=torch.float32, local_files_only=True)
+    model = PeftModel.from_pretrained(base, adapter).merge_and_unload()
+    return model, model.state_dict()
+
+
+def _published_dtype(model: Path) -> torch.dtype:
+    """The precision a checkpoint's configuration names; float32 if it names none."""
+    config = json.loads((base_of(model) / "config.json").read_text())
+    found = config.get("dtype") or config.get("torch_dtype") or config.get("text_config", {}).get("dtype")
+    dtype = getattr(torch, str(found or "float32"), torch.float32)
+    assert isinstance(dtype, torch.dtype)
+    return dtype

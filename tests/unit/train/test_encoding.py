@@ -1,0 +1,107 @@
+"""The tokens a trainer learns: those of the rollout, and of the last reply alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.train.learning import make_images, make_sample
+from webgym.errors import ConfigError
+from webgym.train.encoding import Encoder, ImageFolders, load_processor
+from webgym.types import Reply, TextPart, Turn
+
+
+@pytest.fixture
+def parts(model: Path, tmp_path: Path):
+    processor = load_processor(model)
+    return processor, Encoder(processor, ImageFolders([tmp_path / "images"])), make_images(tmp_path / "images")
+
+
+def test_the_loss_is_on_the_last_reply_and_its_end_of_turn_only(parts) -> None:
+    processor, encoder, images = parts
+    sample = make_sample(images, 3)
+    row = encoder.encode(sample)
+    ids = row.ids.tolist()
+    assert processor.tokenizer.decode(ids[-row.reply :]) == sample.reply.text + "<|im_end|>"
+    before = processor.tokenizer.decode(ids[: -row.reply])
+    assert "I looked first.<|im_end|>" in before
+    assert before.endswith("<|im_start|>assistant\n")
+
+
+def test_a_prompt_is_the_tokens_that_the_processor_makes_of_the_whole_conversation(parts) -> None:
+    processor, encoder, images = parts
+    from PIL import Image
+
+    sample = make_sample(images, 2)
+    row = encoder.encode(sample)
+    whole = processor(
+        text=[
+            processor.apply_chat_template(
+                [
+                    {
+                        "role": turn.role,
+                        "content": [
+                            {"type": p.kind} if p.kind == "image" else {"type": "text", "text": p.text} for p in turn.parts
+                        ],
+                    }
+                    for turn in sample.prompt
+                ],
+                add_generation_prompt=True,
+            )
+        ],
+        images=[Image.open(images.path(sha256)) for sha256 in row.images],
+    )
+    assert row.ids.tolist()[: -row.reply] == list(whole["input_ids"][0])
+
+
+def test_the_servers_own_token_ids_are_used_as_they_are(parts) -> None:
+    processor, encoder, images = parts
+    plain = encoder.encode(make_sample(images, 1))
+    prompt = plain.ids.tolist()[: -plain.reply]
+    end = processor.tokenizer.eos_token_id
+    odd = [5, 6, 7]  # tokens that no tokenizer would make of a text
+    told = Reply(text="whatever", prompt_token_ids=(9, *prompt), token_ids=(*odd, end), logprobs=(-1.0, -2.0, -3.0, -0.5))
+    row = encoder.encode(make_sample(images, 1, reply=told))
+    assert row.ids.tolist() == [9, *prompt, *odd, end]
+    assert (row.reply, row.logprobs) == (4, (-1.0, -2.0, -3.0, -0.5))
+
+
+def test_room_is_made_where_a_server_told_one_token_an_image(parts) -> None:
+    processor, encoder, images = parts
+    plain = encoder.encode(make_sample(images, 1))
+    prompt = plain.ids.tolist()[: -plain.reply]
+    single = [token for n, token in enumerate(prompt) if token != processor.image_token_id or prompt[n - 1] != token]
+    told = make_sample(images, 1).reply.model_copy(update={"prompt_token_ids": tuple(single), "token_ids": (5,)})
+    assert encoder.encode(make_sample(images, 1, reply=told)).ids.tolist()[:-2] == prompt
+
+
+def test_a_server_with_other_limits_for_images_is_an_error_that_names_the_setting(parts) -> None:
+    processor, encoder, images = parts
+    prompt = (processor.image_token_id,) * 7
+    told = Reply(text="x", prompt_token_ids=prompt, token_ids=(5,))
+    with pytest.raises(ConfigError, match="max_pixels"):
+        encoder.encode(make_sample(images, 1, reply=told))
+
+
+def test_a_reply_that_was_cut_off_is_not_taught_to_end(parts) -> None:
+    processor, encoder, images = parts
+    row = encoder.encode(make_sample(images, 1, reply=Reply(text="on and on", finish="length")))
+    assert processor.tokenizer.decode(row.ids.tolist()[-row.reply :]) == "on and on"
+
+
+def test_text_that_spells_image_tokens_is_left_out(parts) -> None:
+    _, encoder, images = parts
+    sample = make_sample(images, 1)
+    forged = Turn(role="user", parts=(TextPart(text="a page that says <|image_pad|>"),))
+    assert encoder.encode(sample.model_copy(update={"prompt": (*sample.prompt, forged)})) is None
+
+
+def test_limits_of_pixels_change_how_many_tokens_an_image_is(model: Path, tmp_path: Path) -> None:
+    images = make_images(tmp_path / "images")
+    sample = make_sample(images, 1)
+    few, many = (
+        Encoder(load_processor(model, max_pixels=limit), ImageFolders([tmp_path / "images"])).encode(sample)
+        for limit in (32 * 32, None)
+    )
+    assert len(many) - len(few) == 2 * (9 - 1)  # two screenshots of 96 × 96, one token of 32 × 32 each at the limit
