@@ -88,6 +88,44 @@ def _rollout(arguments: list[str]) -> int:
     return run(settings)
 
 
+def _train(arguments: list[str]) -> int:
+    if arguments[:1] == ["plot"]:
+        from webgym.loop.commands import run_plot
+
+        return run_plot(arguments[1:])
+    from webgym.config import load
+    from webgym.loop.settings import LoopSettings
+
+    settings = load(LoopSettings, arguments, command="webgym train")
+    from webgym.loop.commands import run_train
+
+    return run_train(settings)
+
+
+def _update(arguments: list[str]) -> int:
+    from webgym.config import load
+    from webgym.loop.settings import UpdateSettings
+
+    settings = load(UpdateSettings, arguments, command="webgym update")
+    from webgym.loop.commands import run_update
+
+    return run_update(settings)
+
+
+def _judge(arguments: list[str]) -> int:
+    match arguments:
+        case ["diff", *rest]:
+            from webgym.judging.commands import run_diff
+
+            return run_diff(rest)
+        case []:
+            return 0
+        case _:
+            from webgym.judging.commands import run_judge
+
+            return run_judge(arguments)
+
+
 def _audit(arguments: list[str]) -> int:
     from webgym.store.commands import run_audit
 
@@ -167,6 +205,30 @@ COMMANDS: dict[str, Command] = {
         webgym rollout --config configs/rollout.yaml --resume           # after a crash, or SIGTERM
         webgym rollout --config configs/rollout-model.yaml --run runs/second --iteration 1""",
     ),
+    "train": Command(
+        "The whole loop: rollout, judge, evaluate, replay, train, publish, and again; goes on where it was stopped.",
+        _train,
+        """\
+        webgym train --config configs/train-demo.yaml                   # a tiny model on the offline web, on any machine
+        webgym train --config configs/train-paper.yaml --dry-run        # what the paper's run would need
+        webgym train plot runs/demo                                     # its learning curve, as SVG""",
+    ),
+    "update": Command(
+        "Replay and train alone: one update of the model from the episodes and verdicts that a run has.",
+        _update,
+        "webgym update --run runs/first --checkpoint models/Qwen3-VL-8B-Instruct\n"
+        "webgym update --run runs/first --checkpoint models/Qwen3-VL-8B-Instruct --iteration 3",
+    ),
+    "judge": Command(
+        "Judge a run's episodes by their rubrics with a vision-language model; compare judges.",
+        _judge,
+        """\
+        webgym judge runs/first --config configs/judge.yaml
+        webgym judge runs/first --rubric.endpoint.url http://127.0.0.1:8000/v1 --rubric.endpoint.model Qwen3-VL-32B
+        webgym judge runs/first --judge worlds                  # the offline web's own verifiers: no model
+        webgym judge runs/first --config configs/judge.yaml --rubrics better.parquet
+        webgym judge diff runs/first/verdicts/JUDGE runs/first/verdicts/OTHER""",
+    ),
     "audit": Command(
         "Whether a run's folder is whole: every planned episode accounted for, every file readable.",
         _audit,
@@ -229,7 +291,7 @@ def main(arguments: list[str] | None = None) -> int:
     from webgym.errors import WebGymError
 
     try:
-        if "--help" in rest or "-h" in rest or (name in ("tasks", "worlds") and not rest):
+        if "--help" in rest or "-h" in rest or (name in ("tasks", "worlds", "judge") and not rest):
             sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
         return command.run(rest)
     except WebGymError as e:

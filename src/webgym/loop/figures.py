@@ -1,0 +1,126 @@
+"""What a set of episodes came to: success by difficulty, steps, faults and tokens, from the store alone.
+
+A success rate counts scored episodes only. What was not scored (faults of ours, blocked websites, a judge that failed) is
+counted beside it and never as a failure of the agent, so a rate says how much it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import sqrt
+from typing import Final
+
+from pydantic import Field
+
+from webgym.store import Run
+from webgym.types import DifficultyBand, Episode, Scored, Verdict, Wire
+
+BANDS: Final[tuple[DifficultyBand, ...]] = ("easy", "medium", "hard")
+Z95: Final = 1.959964
+
+
+class Rate(Wire):
+    """So many of so many."""
+
+    passed: int = Field(0, ge=0)
+    of: int = Field(0, ge=0)
+
+    @property
+    def share(self) -> float | None:
+        return self.passed / self.of if self.of else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of Wilson, which is honest for few episodes and for shares near 0 and 1."""
+        if not self.of:
+            return 0.0, 1.0
+        n, share, z2 = self.of, self.passed / self.of, Z95 * Z95
+        middle, half = share + z2 / (2 * n), Z95 * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+        return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+
+    def __add__(self, other: Rate) -> Rate:
+        return Rate(passed=self.passed + other.passed, of=self.of + other.of)
+
+    def __str__(self) -> str:
+        if self.share is None:
+            return "none scored"
+        low, high = self.interval
+        return f"{self.share:.1%} of {self.of} ({low:.1%} to {high:.1%})"
+
+
+class Figures(Wire):
+    """Episodes in numbers."""
+
+    planned: int = 0
+    outcomes: dict[str, int] = Field({}, description="How they ended; cancelled ones by reason.")
+    by_band: dict[DifficultyBand, Rate] = Field({}, description="Successes among the scored, by difficulty.")
+    unscorable: int = Field(0, description="The judge failed on them.")
+    unjudged: int = Field(0, description="No verdict of this judge, although they can be scored.")
+    kept: int = Field(0, description="Episodes with their steps in the store.")
+    steps: int = 0
+    invalid: int = Field(0, description="Steps whose reply could not be read.")
+    unchanged: int = Field(0, description="Steps that did nothing to see.")
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def success(self) -> Rate:
+        return sum(self.by_band.values(), Rate())
+
+    @property
+    def steps_per_episode(self) -> float:
+        return self.steps / self.kept if self.kept else 0.0
+
+    @property
+    def invalid_share(self) -> float:
+        return self.invalid / self.steps if self.steps else 0.0
+
+    @property
+    def infra_share(self) -> float:
+        return self.outcomes.get("infra", 0) / self.planned if self.planned else 0.0
+
+
+def measure(run: Run, iteration: int, judge: str) -> Figures:
+    """The figures of one iteration by one judge's latest verdicts. Reads an episode at a time; blocks."""
+    planned = {one.id for one in run.planned(iteration)}
+    records = run.outcomes()
+    verdicts = {name: one.verdict for name, one in run.latest_judgements(judge).items() if name in planned}
+    ended: Counter[str] = Counter()
+    for name in planned:
+        record = records.get(name)
+        outcome = record.outcome if record is not None else None
+        if outcome is None:
+            ended["unfinished"] += 1
+        else:
+            ended[f"cancelled({outcome.reason})" if outcome.kind == "cancelled" else outcome.kind] += 1
+    tally = _Tally()
+    for episode in run.episodes(iteration):
+        tally.add(episode, verdicts.get(episode.id))
+    return tally.figures(len(planned), dict(sorted(ended.items())))
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._bands: dict[DifficultyBand, Rate] = {}
+
+    def add(self, episode: Episode, verdict: Verdict | None) -> None:
+        counts, steps = self._counts, episode.steps
+        counts["kept"] += 1
+        counts["steps"] += len(steps)
+        counts["invalid"] += sum(step.invalid is not None for step in steps)
+        counts["unchanged"] += sum(step.unchanged for step in steps)
+        replies = [step.reply for step in steps if step.reply is not None]
+        counts["prompt_tokens"] += sum(reply.prompt_tokens for reply in replies)
+        counts["completion_tokens"] += sum(reply.completion_tokens for reply in replies)
+        if not episode.trainable:
+            return
+        if isinstance(verdict, Scored):
+            band = episode.task.band
+            self._bands[band] = self._bands.get(band, Rate()) + Rate(passed=verdict.reward, of=1)
+        else:
+            counts["unjudged" if verdict is None else "unscorable"] += 1
+
+    def figures(self, planned: int, outcomes: dict[str, int]) -> Figures:
+        bands = {band: self._bands[band] for band in BANDS if band in self._bands}
+        return Figures(planned=planned, outcomes=outcomes, by_band=bands, **self._counts)

@@ -1,0 +1,64 @@
+"""What the loop and its children hold of memory, and whether a part that was stopped has given its own back.
+
+A model server or a training job that survives its end holds the memory that the next phase needs, and nobody sees it until
+that phase dies of it. So whoever stops a part looks: its processes must be gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+import psutil
+
+from webgym.errors import TrainError
+
+MB: Final = 1 << 20
+_LOOK: Final = 0.1
+
+
+def children() -> set[psutil.Process]:
+    """Processes that this one started and that still run."""
+    return set(psutil.Process().children())
+
+
+def with_descendants(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    found = list(processes)
+    for process in tuple(found):
+        with suppress(psutil.Error):
+            found += process.children(recursive=True)
+    return found
+
+
+def held() -> int:
+    """Bytes resident in this process and all below it. Shared pages count once for each, so it is an upper bound."""
+    total = 0
+    for process in with_descendants([psutil.Process()]):
+        with suppress(psutil.Error):
+            total += process.memory_info().rss
+    return total
+
+
+async def gone(processes: Iterable[psutil.Process], what: str, *, within: float) -> None:
+    """Wait until none of these runs; what is still there then is an error, with how much it holds."""
+    left, until = [one for one in processes if _alive(one)], time.monotonic() + within
+    while left := [one for one in left if _alive(one)]:
+        if time.monotonic() > until:
+            names = ", ".join(f"{one.pid} ({_resident(one) // MB} MB)" for one in left[:5])
+            raise TrainError(f"{what} was stopped and still holds memory, in processes {names}")
+        await asyncio.sleep(_LOOK)
+
+
+def _alive(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def _resident(process: psutil.Process) -> int:
+    with suppress(psutil.Error):
+        return int(process.memory_info().rss)
+    return 0

@@ -1,0 +1,217 @@
+"""The phases of an iteration, each a function from the run's folder to a result. Doing one twice changes nothing.
+
+    rollout    planned episodes to their outcomes; the judge is asked as they end
+    judge      verdicts that are still missing, then the figures
+    evaluate   the same on the test split, in a run of its own: nothing of it is ever trained on
+    replay     the samples to learn from
+    train      a new checkpoint
+    publish    the checkpoint gets its version; the model server is told before the next question is asked
+
+A phase that is stopped by a person raises `Stopped`, and leaves what it did for the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from webgym.errors import ConfigError
+from webgym.loop import memory, training
+from webgym.loop.display import Display, Glance, of_rollout
+from webgym.loop.figures import measure
+from webgym.loop.serving import ModelHost
+from webgym.loop.settings import LoopSettings
+from webgym.loop.state import (
+    Done,
+    EvaluateDone,
+    JudgeDone,
+    LoopFolder,
+    Phase,
+    PublishDone,
+    ReplayDone,
+    RolloutDone,
+    TrainDone,
+)
+from webgym.rolling.assembly import Played, Rolling, acting, browsing, monitor, play
+from webgym.rollout.agent import NewAgent
+from webgym.rollout.client import Client
+from webgym.store import Run
+from webgym.train.job import Progress
+from webgym.types import Split
+
+
+class Stopped(Exception):  # not an error: a person asked for it
+    """The loop was asked to stop, and a phase is unfinished."""
+
+
+class Stopper:
+    """Asks whatever is under way to stop; the phases between look at `requested`."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._stop: Callable[[], None] | None = None
+
+    def stop(self) -> None:
+        self.requested = True
+        if self._stop is not None:
+            self._stop()
+
+    @contextmanager
+    def calling(self, stop: Callable[[], None]) -> Iterator[None]:
+        """What stops the phase under way."""
+        self._stop = stop
+        try:
+            if self.requested:
+                stop()
+            yield
+        finally:
+            self._stop = None
+
+
+@dataclass
+class Stage:
+    """Everything the phases share. What costs seconds to start is started when it is first needed."""
+
+    settings: LoopSettings
+    folder: LoopFolder
+    train: Run
+    test: Run
+    tasks: Path
+    test_tasks: Path
+    trainer: training.Trainer
+    host: ModelHost | None
+    display: Display
+    stopper: Stopper
+    lasting: AsyncExitStack  # what stays up from iteration to iteration
+    _client: Client | None = field(default=None, init=False)
+
+    async def client(self) -> Client:
+        """The browsers and the offline web, which serve every rollout of this process."""
+        if self._client is None:
+            settings = self.settings.rollout("train", 0, self.train.path, self.tasks)
+            self._client = await self.lasting.enter_async_context(browsing(settings))
+        return self._client
+
+    async def play(self, split: Split, version: int, *, redo: bool = True) -> Played:
+        """Episodes of one split by one version of the model."""
+        store, tasks = (self.train, self.tasks) if split == "train" else (self.test, self.test_tasks)
+        settings = self.settings.rollout(split, version, store.path, tasks)
+        if not redo:
+            settings = settings.model_copy(update={"engine": settings.engine.model_copy(update={"redo": ()})})
+        async with AsyncExitStack() as stack:
+
+            async def surroundings() -> tuple[Client, NewAgent]:
+                client, asking = await self.client(), settings
+                if self.host is not None:
+                    url, _ = await self.host.serve(self.folder.model(version, self.trainer.first))
+                    asking = self.settings.rollout(split, version, store.path, tasks, url=url)
+                return client, await stack.enter_async_context(acting(asking))
+
+            @asynccontextmanager
+            async def watched(rolling: Rolling) -> AsyncIterator[None]:
+                if settings.monitor is not None:
+                    await stack.enter_async_context(monitor(settings, rolling))
+                self.display.follow(of_rollout(rolling.events))
+                with self.stopper.calling(rolling.stop):
+                    yield
+
+            played = await play(settings, store, surroundings, watched)
+        if played.failure is not None:
+            raise played.failure
+        if played.unfinished:
+            raise Stopped
+        return played
+
+
+async def rollout(stage: Stage, iteration: int) -> RolloutDone:
+    played = await stage.play("train", iteration)
+    return RolloutDone(planned=played.planned, judge=_judged_by(played))
+
+
+async def judge(stage: Stage, iteration: int) -> JudgeDone:
+    played = await stage.play("train", iteration, redo=False)
+    name = _judged_by(played)
+    return JudgeDone(judge=name, figures=await asyncio.to_thread(measure, stage.train, iteration, name))
+
+
+async def evaluate(stage: Stage, version: int) -> EvaluateDone:
+    played = await stage.play("test", version)
+    name = _judged_by(played)
+    return EvaluateDone(judge=name, figures=await asyncio.to_thread(measure, stage.test, version, name))
+
+
+async def replay(stage: Stage, iteration: int) -> ReplayDone:
+    judged = await asyncio.to_thread(stage.folder.read, iteration, JudgeDone)
+    assert judged is not None, "the loop judges before it replays"
+    return await asyncio.to_thread(training.choose, stage.trainer, iteration, judged.judge)
+
+
+async def train(stage: Stage, iteration: int) -> TrainDone:
+    if stage.host is not None:
+        await stage.host.rest()
+    working = asyncio.ensure_future(training.learn(stage.trainer, iteration, _following(stage.display)))
+    try:
+        with stage.stopper.calling(_cancelling(working)):
+            return await working
+    except asyncio.CancelledError:
+        if stage.stopper.requested:
+            raise Stopped from None
+        raise
+    finally:
+        working.cancel()
+        await asyncio.wait({working})
+
+
+def _cancelling(working: asyncio.Future[TrainDone]) -> Callable[[], None]:
+    def cancel() -> None:
+        working.cancel()
+
+    return cancel
+
+
+async def publish(stage: Stage, iteration: int) -> PublishDone:
+    return await asyncio.to_thread(training.publish, stage.trainer, iteration)
+
+
+def _following(display: Display) -> training.Report:
+    def report(progress: Progress) -> None:
+        text = f"loss {progress.loss:.4f}, {progress.tokens:,} tokens"
+        display.follow(lambda: Glance(progress.update, progress.updates, text))
+
+    return report
+
+
+def _judged_by(played: Played) -> str:
+    if played.judge is None:
+        raise ConfigError("judge: nobody judges these tasks, so there is nothing to learn from: choose a judge")
+    return played.judge
+
+
+async def perform(stage: Stage, iteration: int, phase: Phase) -> Done:
+    """Do a phase and say that it is done, unless it is."""
+    done = await asyncio.to_thread(stage.folder.done, iteration, phase)
+    if done is not None:
+        return done
+    began = time.monotonic()
+    async with stage.display.phase(iteration, phase):
+        match phase:
+            case "rollout":
+                result: Done = await rollout(stage, iteration)
+            case "judge":
+                result = await judge(stage, iteration)
+            case "evaluate":
+                result = await evaluate(stage, iteration)
+            case "replay":
+                result = await replay(stage, iteration)
+            case "train":
+                result = await train(stage, iteration)
+            case "publish":
+                result = await publish(stage, iteration)
+    measured = {"seconds": time.monotonic() - began, "memory": await asyncio.to_thread(memory.held), "ended": time.time()}
+    result = result.model_copy(update=measured)
+    await asyncio.to_thread(stage.folder.finish, iteration, result)
+    return result

@@ -1,0 +1,120 @@
+"""Everything `webgym train` can be told. What a rollout can be told stands beside it, under the same names.
+
+The two rollouts of an iteration follow from one set of settings: training plays `count` tasks of the train split, evaluation
+walks the test split. They differ in what `evaluation` names and in nothing else, so a curve compares like with like.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from webgym.agents.settings import AgentSettings, PolicySampling
+from webgym.config import Settings
+from webgym.replay.settings import ReplaySettings
+from webgym.rolling.settings import RolloutParts, RolloutSettings
+from webgym.train.job import TrainSettings
+from webgym.train.serving.settings import EmbeddedSettings, ModelServerSettings
+from webgym.types import Split
+
+Tracker = Literal["wandb", "trackio", "tensorboard"]
+
+
+class Evaluation(BaseModel):
+    """How the test split is measured. None leaves a value as it is in training."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    every: Annotated[int, Field(ge=0)] = Field(
+        5, description="Iterations between evaluations; the first and the last model are always evaluated. 0: never."
+    )
+    tasks: Path | None = Field(None, description="A task file of its own; the training tasks' file if unset.")
+    count: Annotated[int, Field(ge=1)] | None = Field(None, description="Test tasks, in the file's order; all if unset.")
+    repeats: Annotated[int, Field(ge=1, le=1024)] = Field(1, description="Episodes of each test task.")
+    sampling: PolicySampling | None = Field(None, description="How the tested model draws its replies.")
+
+    def due(self, version: int, last: int) -> bool:
+        """Whether the model after so many updates is evaluated."""
+        return self.every > 0 and (version % self.every == 0 or version == last)
+
+
+class LoopSettings(RolloutParts):
+    """Train on the agent's own successes: rollout, judge, evaluate, replay, train, publish, and again."""
+
+    run: Path = Field(description="The run's folder; made if it is not there, continued if it is.")
+    iterations: Annotated[int, Field(ge=1, le=100_000)] = 30
+    checkpoint: Path | None = Field(None, description="Folder of the first model; only agents without one need none.")
+    evaluation: Evaluation = Evaluation()
+    replay: ReplaySettings = ReplaySettings()
+    train: TrainSettings = TrainSettings()
+    serving: ModelServerSettings = EmbeddedSettings()
+    serve_while_training: bool = Field(
+        False, description="Leave the model server up while training: a quicker switch for the memory of both at once."
+    )
+    keep_checkpoints: Annotated[int, Field(ge=1)] = Field(2, description="How many of the latest stay on disk.")
+    track: tuple[Tracker, ...] = Field((), description="Trackers that get the metrics beside metrics.jsonl.")
+    project: str = Field("webgym", description="The tracker's name for all runs that belong together.")
+    dry_run: bool = Field(False, description="Say what the run would need and build a batch if possible; train nothing.")
+
+    @model_validator(mode="after")
+    def _a_model_to_train(self) -> Self:
+        if self.agent == "model" and self.checkpoint is None:
+            raise ValueError("agent is 'model', and checkpoint is not set: name the folder of the model to begin with")
+        return self
+
+    @model_validator(mode="after")
+    def _logprobs_for_ratios(self) -> Self:
+        policy = self.model.policy
+        if self.train.objective == "grpo" and self.agent == "model" and not (policy.logprobs and policy.token_ids):
+            raise ValueError(
+                "train.objective is 'grpo', which compares with the log-probabilities of the rollout: "
+                "set model.policy.logprobs and model.policy.token_ids"
+            )
+        if self.train.objective != "filtered_bc" and self.repeats < 2:
+            raise ValueError(
+                f"train.objective is {self.train.objective!r}, which compares episodes of one task, and repeats is "
+                f"{self.repeats}: give each task several"
+            )
+        return self
+
+    def rollout(
+        self, split: Split, iteration: int, folder: Path, tasks: Path | None, *, url: str | None = None
+    ) -> RolloutSettings:
+        """One iteration of the store as a rollout's own settings; resuming one that is not planned plans it.
+
+        `url` is where the model server of the loop answers."""
+        given: dict[str, object] = {name: getattr(self, name) for name in RolloutParts.model_fields}
+        given |= {"run": folder, "tasks": tasks, "iteration": iteration, "split": split, "resume": True}
+        given["blocklist"] = self.blocklist or self.run.absolute().parent / "blocked.jsonl"
+        if split == "test":
+            given |= {"count": self.evaluation.count, "repeats": self.evaluation.repeats}
+        if self.agent == "model":
+            given["model"] = self._asking(url, self.evaluation.sampling if split == "test" else None)
+        return RolloutSettings.model_validate(given)
+
+    def _asking(self, url: str | None, sampling: PolicySampling | None) -> AgentSettings:
+        """The agent's settings with the model server that the loop runs."""
+        policy, variable = self.model.policy, self.serving.key_variable
+        changed = {
+            "urls": (url,) if url is not None else policy.urls,
+            "model": self.serving.model,
+            "key_variable": variable if variable and os.environ.get(variable) else None,
+            "sampling": sampling or policy.sampling,
+        }
+        return self.model.model_copy(update={"policy": policy.model_copy(update=changed)})
+
+
+class UpdateSettings(Settings):
+    """Replay and train alone: one update of the model from the episodes that a run has."""
+
+    run: Path = Field(description="The run's folder.")
+    iteration: Annotated[int, Field(ge=0)] | None = Field(None, description="The first that is not updated yet, if unset.")
+    checkpoint: Path = Field(description="Folder of the first model; later iterations go on from the last update.")
+    judge: str | None = Field(None, description="Whose verdicts count; needed if several judges have judged the run.")
+    replay: ReplaySettings = ReplaySettings()
+    train: TrainSettings = TrainSettings()
+    keep_checkpoints: Annotated[int, Field(ge=1)] = 2
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"

@@ -1,0 +1,111 @@
+"""From judged episodes to a new model: replay, train, publish. The loop does them in turn, `webgym update` alone.
+
+Invariants. A sample on a website of the test set stops the run, whatever let it in. Training starts from the model that
+played the iteration, in a process of its own whose memory is gone when it ends. A model is published by naming its whole
+checkpoint; checkpoints that no later phase needs are removed only then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from webgym.errors import LeakageError, StoreError
+from webgym.loop import memory
+from webgym.loop.state import LoopFolder, PublishDone, ReplayDone, TrainDone
+from webgym.replay.buffer import replay
+from webgym.replay.settings import ReplaySettings
+from webgym.store import Run
+from webgym.store.files import trouble
+from webgym.store.samples import read_samples
+from webgym.tasks.websites import site
+from webgym.train.checkpoint import OPTIMIZER
+from webgym.train.job import Progress, TrainJob, TrainSettings, train
+
+FREE_SECONDS: Final = 30.0
+Report = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """What an update needs to know, whoever asks for it."""
+
+    folder: LoopFolder
+    store: Run
+    first: Path  # the model before any update
+    replay: ReplaySettings
+    train: TrainSettings
+    keep: int
+    tested: frozenset[str] = frozenset()  # websites of the test set
+
+
+def choose(trainer: Trainer, iteration: int, judge: str) -> ReplayDone:
+    """Replay: write the samples to learn from. Blocks."""
+    path = trainer.folder.samples(iteration)
+    statistics = replay(
+        trainer.store,
+        path,
+        judge=judge,
+        iteration=iteration,
+        objective=trainer.train.objective,
+        settings=trainer.replay,
+    )
+    for sample in read_samples(path):
+        if site(sample.website) in trainer.tested:
+            raise LeakageError(f"a sample of episode {sample.episode} is on {sample.website}, which is tested on")
+    return ReplayDone(samples=statistics.kept, statistics=statistics)
+
+
+async def learn(trainer: Trainer, iteration: int, report: Report | None = None) -> TrainDone:
+    """Train on the samples of an iteration; without any, the model stays as it is."""
+    replayed = await asyncio.to_thread(trainer.folder.read, iteration, ReplayDone)
+    if replayed is None:
+        raise StoreError(f"iteration {iteration} of {trainer.folder.run} has no samples yet: replay comes first")
+    if replayed.samples == 0:
+        return TrainDone(result=None, reason="no sample was left to learn from")
+    job = await asyncio.to_thread(_job, trainer, iteration)
+    before = memory.children()
+    result = await train(job, report)
+    await memory.gone(memory.children() - before, "the training job", within=FREE_SECONDS)
+    return TrainDone(result=result)
+
+
+def _job(trainer: Trainer, iteration: int) -> TrainJob:
+    """One update of the version that played this iteration."""
+    folder, model = trainer.folder, trainer.folder.model(iteration, trainer.first)
+    optimizer = model / OPTIMIZER
+    return TrainJob(
+        model=model,
+        samples=folder.samples(iteration),
+        images=(trainer.store.path / "images",),
+        output=folder.checkpoint(iteration + 1),
+        optimizer=optimizer if optimizer.is_dir() else None,
+        iteration=iteration + 1,
+        settings=trainer.train,
+    )
+
+
+def publish(trainer: Trainer, iteration: int) -> PublishDone:
+    """Name the model that the next iteration plays, and let go of those before. Blocks."""
+    folder = trainer.folder
+    trained = folder.read(iteration, TrainDone)
+    if trained is None:
+        raise StoreError(f"iteration {iteration} of {folder.run} is not trained yet")
+    checkpoint = trained.result.checkpoint if trained.result else folder.model(iteration, trainer.first)
+    done = PublishDone(checkpoint=folder.named(checkpoint), version=iteration + 1)
+    _prune(folder, folder.run / done.checkpoint, trainer.keep)
+    return done
+
+
+def _prune(folder: LoopFolder, newest: Path, keep: int) -> None:
+    """Remove our checkpoints but the latest. One that is being removed has a name that nobody takes for a checkpoint."""
+    published = [path for _, path in folder.published()] + [newest]
+    latest = list(dict.fromkeys(reversed(published)))[:keep]
+    for path in folder.checkpoints.iterdir() if folder.checkpoints.is_dir() else ():
+        if path.is_dir() and not path.name.startswith(".") and path in set(published) - set(latest):
+            with trouble(f"removing {path}"):
+                shutil.rmtree(path.rename(path.with_name(f".{path.name}.old.staging")))
