@@ -1,4 +1,4 @@
-"""Rows 17, 20, 27, 29 and G9 for the rollout engine: real processes, browsers on the offline web, an audit at the end."""
+"""Rows 16, 17, 20, 27, 29 and G9 for the rollout engine: real processes, browsers on the offline web, an audit at the end."""
 
 from __future__ import annotations
 
@@ -185,6 +185,19 @@ def test_episodes_of_a_killed_worker_are_retried_elsewhere(tmp_path: Path, brows
         assert any(episode.attempt > 0 for episode in run.episodes())
     assert command.whole()
     assert psutil.pid_exists(browsers.process.pid)
+
+
+def test_a_killed_master_costs_a_rollout_no_episode_and_no_retry(tmp_path: Path, browsers: Served):
+    """After the test above: `children` lists the first master first, and a new one last."""
+    command = Command(tmp_path / "run", browsers, count=6, slots=3)
+    process = command.start()
+    command.wait_for(lambda: len(list((command.folder / "images").rglob("*.jpg"))) >= 6, process)
+    browsers.children()[0].kill()
+    assert process.wait(110) == 0, command.log.read_text()
+    assert set(command.outcomes().values()) == {"answered"}
+    with Run.open(command.folder, read_only=True) as run:
+        assert [episode.attempt for episode in run.episodes()] == [0] * 6, command.log.read_text()
+    assert command.whole()
 
 
 def model_at(server: PolicyServer, **policy: object) -> AgentSettings:

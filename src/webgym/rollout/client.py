@@ -10,7 +10,7 @@ while it is held, and one that was lost says so: `gone` is set, and the next cal
 What is repeated, and how many times at most; `RETRIES` holds the same table, and what it leaves out is never repeated:
 
     operation                               Unreachable           429, 503               any other refusal
-    create                                  4, same key           until patience ends    never
+    create                                  8, same key           until patience ends    never
     step                                    4, same key and seq   8                      never
     observe, renew, storage, files, fleet   2                     2                      never
     release                                 2                     2                      never; 404 and 410 are success
@@ -63,7 +63,7 @@ Retries = Mapping[Operation, tuple[int, int]]  # repeats after Unreachable, repe
 Model = TypeVar("Model", bound=BaseModel)
 
 _HARMLESS: Final[tuple[Operation, ...]] = ("observe", "renew", "storage", "files", "fleet", "release")
-RETRIES: Final[Retries] = {"create": (4, 1000), "step": (4, 8), **dict.fromkeys(_HARMLESS, (2, 2))}
+RETRIES: Final[Retries] = {"create": (8, 1000), "step": (4, 8), **dict.fromkeys(_HARMLESS, (2, 2))}
 
 
 @dataclass(frozen=True)
