@@ -16,6 +16,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -86,6 +87,7 @@ def suits(task: WorldTask) -> bool:
     return all(any(_unsaid(fact, script(role, task).answer) for fact in facts) for role in ("wrong-answer", "half-done"))
 
 
+@lru_cache(maxsize=4096)
 def wrong_answer(task: WorldTask) -> str:
     """An answer of the right form with other values; for a task that only asks to do something, a claim to have done it."""
     said = [_lie(task, fact) for fact in _facts(task) if fact.answer]
