@@ -65,8 +65,14 @@ class Batch:
         inputs = {
             name: value.to(device) if isinstance(value, torch.Tensor) else value for name, value in self.inputs.items()
         }
-        moved = (one.to(device) for one in (self.targets, self.learned, self.advantages, self.logprobs))
-        return Batch(inputs, *moved, tokens=self.tokens)
+        return Batch(
+            inputs=inputs,
+            targets=self.targets.to(device),
+            learned=self.learned.to(device),
+            advantages=self.advantages.to(device),
+            logprobs=self.logprobs.to(device),
+            tokens=self.tokens,
+        )
 
 
 class Collator:

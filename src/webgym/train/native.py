@@ -197,7 +197,6 @@ class Trainer:
             raise TrainError(f"the loss of update {number + 1} is not a number: the learning rate may be too high")
         return loss_sum, int(tokens)
 
-    @torch.no_grad()
     def validate(self) -> float | None:
         """Mean loss of cloning over the held-back successes; None if nothing is held back."""
         rows = [row for row in self._data.validation if row.advantage > 0]
@@ -208,7 +207,8 @@ class Trainer:
         lengths, device = list(map(len, rows)), self._accelerator.device
         for chosen in cut(range(len(rows)), lengths, self._settings.batch, processes=1, mine=0):
             batch = self._collator.collate([rows[one] for one in chosen]).to(device)
-            logprobs = token_logprobs(self._model(**batch.inputs).logits, batch)
+            with torch.no_grad():
+                logprobs = token_logprobs(self._model(**batch.inputs).logits, batch)
             total += torch.stack([-logprobs.sum(), torch.tensor(float(logprobs.numel()), device=device)])
         loss, count = total.tolist()
         return float(loss / count)

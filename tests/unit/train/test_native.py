@@ -1,0 +1,166 @@
+"""The native trainer on a tiny Qwen3-VL: it learns, resumes to the byte, and publishes what servers load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForImageTextToText
+
+from tests.unit.train.learning import QUICK, make_images, make_job, make_sample
+from webgym.errors import ConfigError
+from webgym.store.samples import write_samples
+from webgym.train import native
+from webgym.train.checkpoint import is_complete
+from webgym.train.encoding import ImageFolders, load_processor
+from webgym.train.job import Lora, Progress, TrainJob, TrainResult, TrainSettings, read_result
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def changed(settings: TrainSettings = QUICK, **changes: Any) -> TrainSettings:
+    return TrainSettings.model_validate(settings.model_dump() | changes)
+
+
+def done(job: TrainJob, report: Callable[[Progress], None] = lambda _: None) -> TrainResult:
+    native.run(job, report)
+    result = read_result(job.output)
+    assert result is not None
+    return result
+
+
+def weights(result: TrainResult) -> dict[str, torch.Tensor]:
+    return load_file(result.checkpoint / "model.safetensors")
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_it_overfits_one_batch_and_says_how_it_goes(model: Path, tmp_path: Path) -> None:
+    said: list[Progress] = []
+    result = done(make_job(tmp_path, model, 4, changed(updates=40, batch=4, accumulation=1, lr=1e-2)), said.append)
+    assert result.loss_before > 4
+    assert result.loss_after < 0.2
+    assert [one.update for one in said] == list(range(1, 41))
+    assert said[-1].tokens == result.tokens
+    assert result.samples == 4
+    assert AutoModelForImageTextToText.from_pretrained(result.checkpoint).dtype == torch.float32
+
+
+def test_resuming_is_identical_to_the_bit_to_never_having_stopped(model: Path, tmp_path: Path) -> None:
+    whole = done(make_job(tmp_path, model, 8, changed(updates=4), output=tmp_path / "whole"))
+    half = done(make_job(tmp_path, model, 8, changed(updates=2), output=tmp_path / "half"))
+    rest = make_job(tmp_path, half.checkpoint, 8, changed(updates=2), output=tmp_path / "rest", optimizer=half.optimizer)
+    ended = done(rest)
+    assert not same(weights(half), weights(ended))
+    assert same(weights(whole), weights(ended))
+    moments = [load_file(one.checkpoint / "optimizer" / "moments.safetensors") for one in (whole, ended)]
+    assert same(*moments)
+    assert (ended.checkpoint / "optimizer" / "state.json").read_text() == (
+        tmp_path / "whole/optimizer/state.json"
+    ).read_text()
+    forgetful = done(rest.model_copy(update={"optimizer": None, "output": tmp_path / "forgetful"}))
+    assert not same(weights(whole), weights(forgetful))
+
+
+def test_small_updates_survive_a_checkpoint_that_is_published_in_bfloat16(model: Path, tmp_path: Path) -> None:
+    rounded = tmp_path / "rounded"
+    AutoModelForImageTextToText.from_pretrained(model).to(torch.bfloat16).save_pretrained(rounded)
+    for name in ("tokenizer.json", "tokenizer_config.json", "processor_config.json", "chat_template.jinja"):
+        (rounded / name).write_bytes((model / name).read_bytes())
+    gentle = changed(lr=1e-5, warmup=0)
+    whole = done(make_job(tmp_path, rounded, 8, changed(gentle, updates=4), output=tmp_path / "whole"))
+    half = done(make_job(tmp_path, rounded, 8, changed(gentle, updates=2), output=tmp_path / "half"))
+    more = {"output": tmp_path / "rest", "optimizer": half.optimizer}
+    rest = done(make_job(tmp_path, half.checkpoint, 8, changed(gentle, updates=2), **more))
+    assert {one.dtype for one in weights(rest).values()} == {torch.bfloat16}
+    exact = [load_file(one.checkpoint / "optimizer" / "weights.safetensors") for one in (whole, rest)]
+    assert same(*exact)
+    assert same(weights(whole), weights(rest))
+
+
+def test_accumulation_changes_memory_and_not_the_gradient(model: Path, tmp_path: Path) -> None:
+    at_once = done(make_job(tmp_path, model, 8, changed(updates=2, batch=4, accumulation=1), output=tmp_path / "a"))
+    in_parts = done(make_job(tmp_path, model, 8, changed(updates=2, batch=1, accumulation=4), output=tmp_path / "b"))
+    assert at_once.loss_after == pytest.approx(in_parts.loss_after, abs=1e-4)
+
+
+def test_gradient_checkpointing_changes_memory_and_not_the_result(model: Path, tmp_path: Path) -> None:
+    plain = done(make_job(tmp_path, model, 4, changed(updates=2), output=tmp_path / "a"))
+    saving = done(make_job(tmp_path, model, 4, changed(updates=2, gradient_checkpointing=True), output=tmp_path / "b"))
+    assert plain.loss_after == pytest.approx(saving.loss_after, abs=1e-5)
+
+
+def test_an_adapter_is_merged_for_servers_and_kept_for_the_next_job(model: Path, tmp_path: Path) -> None:
+    lora = changed(lora=Lora(rank=4, alpha=8).model_dump(), lr=1e-2, updates=2)
+    whole = done(make_job(tmp_path, model, 8, changed(lora, updates=4), output=tmp_path / "whole"))
+    half = done(make_job(tmp_path, model, 8, lora, output=tmp_path / "half"))
+    rest = done(make_job(tmp_path, half.checkpoint, 8, lora, output=tmp_path / "rest", optimizer=half.optimizer))
+    base = load_file(model / "model.safetensors")
+    assert weights(half).keys() == base.keys()
+    assert not same(weights(half), base)
+    assert same(weights(whole), weights(rest))
+    with pytest.raises(ConfigError, match="lora"):
+        done(make_job(tmp_path, half.checkpoint, 8, QUICK, output=tmp_path / "other"))
+
+
+def test_a_frozen_vision_tower_stays_as_it_is(model: Path, tmp_path: Path) -> None:
+    result = done(make_job(tmp_path, model, 4, changed(freeze_vision=True, updates=2)))
+    before, after = load_file(model / "model.safetensors"), weights(result)
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert moved
+    assert not any("visual" in name for name in moved)
+
+
+def test_tasks_held_back_are_measured_and_never_trained_on(model: Path, tmp_path: Path) -> None:
+    job = make_job(tmp_path, model, 16, changed(validation=0.4, updates=6, lr=1e-2))
+    data = native.load_data(job, load_processor(model), ImageFolders(job.images))
+    assert data.validation
+    assert not {row.task for row in data.train} & {row.task for row in data.validation}
+    result = done(job)
+    assert result.validation_before is not None
+    assert result.validation_after is not None
+    assert result.validation_after < result.validation_before
+    assert result.samples == len(data.train)
+
+
+def test_samples_that_are_too_long_are_counted_and_left_out(model: Path, tmp_path: Path) -> None:
+    job = make_job(tmp_path, model, 8)
+    data = native.load_data(job, load_processor(model), ImageFolders(job.images))
+    longest = max(map(len, data.train))
+    shorter = changed(max_tokens=longest - 1)
+    data = native.load_data(job.model_copy(update={"settings": shorter}), load_processor(model), ImageFolders(job.images))
+    assert data.left_out > 0
+    assert len(data.train) + data.left_out == 8
+    with pytest.raises(ConfigError, match="max_tokens"):
+        done(job.model_copy(update={"settings": changed(max_tokens=16)}))
+    assert not is_complete(job.output)
+
+
+def test_grpo_moves_toward_what_did_better_than_its_group(model: Path, tmp_path: Path) -> None:
+    images = make_images(tmp_path / "images")
+    processor = load_processor(model)
+
+    def compared(n: int, advantage: float) -> Any:
+        sample = make_sample(images, n, advantage=advantage)
+        ids = (*processor.tokenizer(sample.reply.text)["input_ids"], processor.tokenizer.eos_token_id)
+        told = sample.reply.model_copy(update={"token_ids": ids, "logprobs": (-6.0,) * len(ids)})
+        return sample.model_copy(update={"reply": told})
+
+    write_samples(tmp_path / "samples.parquet", [compared(n, 1.0 if n % 2 else -1.0) for n in range(4)])
+    result = done(make_job(tmp_path, model, 4, changed(objective="grpo", updates=3, batch=4, accumulation=1)))
+    assert result.loss_after < result.loss_before
+    with pytest.raises(ConfigError, match="filtered_bc"):
+        done(make_job(tmp_path, model, 4, output=tmp_path / "cloned"))
+
+
+def test_the_state_of_another_optimiser_is_refused_by_name(model: Path, tmp_path: Path) -> None:
+    lora = changed(lora=Lora(rank=4).model_dump(), updates=1)
+    other = done(make_job(tmp_path, model, 4, lora, output=tmp_path / "adapter"))
+    with pytest.raises(ConfigError, match="optimizer"):
+        done(make_job(tmp_path, model, 4, output=tmp_path / "full", optimizer=other.optimizer))
