@@ -21,7 +21,8 @@ class EvidenceSettings(_Part):
     """Which screenshots are shown, and how large."""
 
     tolerance: Annotated[int, Field(ge=0, le=255)] = Field(
-        10, description="Screenshots are one if no spot of them differs by more grey levels than this; 0: if bytes are equal."
+        10,
+        description="Screenshots are one if no spot of them differs by more grey levels than this; 0: if bytes are equal.",
     )
     straight: Annotated[int, Field(ge=1, le=48)] = Field(
         6, description="So many distinct screenshots are all shown at once, without a first look."
@@ -78,9 +79,7 @@ class JudgeSettings(_Part):
     def _cold(self) -> Self:
         for name, endpoint in self.endpoints():
             if endpoint.sampling.temperature != 0:
-                raise ValueError(
-                    f"{name}.sampling.temperature is {endpoint.sampling.temperature}: a judge does not draw lots"
-                )
+                raise ValueError(f"{name}.sampling.temperature is {endpoint.sampling.temperature}; a judge's must be 0")
             if "temperature" in endpoint.extra_body:
                 raise ValueError(f"{name}.extra_body must not set the temperature, which is 0")
         return self

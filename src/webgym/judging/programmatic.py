@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from webgym.errors import ConfigError
 from webgym.types import Episode, Judgement, Unscorable, Verdict
 from webgym.worlds import tasks, verify
 from webgym.worlds.miniwob import suite
@@ -27,7 +28,12 @@ class WorldsJudge:
 def programmatic_verdict(episode: Episode) -> Verdict:
     """What the task's own verifier says. Blocks on the processor, briefly."""
     if is_miniwob(episode.task.id):
-        return verify_miniwob(episode)
+        if episode.trainable and not episode.state:  # a rollout that keeps no state would make every episode a failure
+            return Unscorable(reason="the episode has no state, in which the page's record would be")
+        try:
+            return verify_miniwob(episode)
+        except ConfigError as e:
+            return Unscorable(reason=str(e))
     if is_offline(episode.task.id):
         return verify.verify(episode)
     return Unscorable(reason=f"task {episode.task.id[:80]!r} of {episode.task.source!r} has no programmatic verifier")
@@ -40,7 +46,3 @@ def is_offline(task: str) -> bool:
 
 def is_miniwob(task: str) -> bool:
     return task.startswith(f"{suite.SOURCE}:")
-
-
-def has_verifier(task: str) -> bool:
-    return is_offline(task) or is_miniwob(task)

@@ -12,7 +12,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,7 +22,8 @@ from webgym.agents.model import ModelAgents
 from webgym.agents.policy import Policy
 from webgym.agents.scripted import RandomAgents
 from webgym.errors import RolloutStopped
-from webgym.judging.programmatic import WorldsJudge
+from webgym.judging.assembly import rubric_judge
+from webgym.judging.programmatic import WorldsJudge, is_offline
 from webgym.rolling.oracle import oracle_agent
 from webgym.rolling.plan import jobs_of, open_run
 from webgym.rolling.settings import RolloutParts, RolloutSettings
@@ -41,7 +42,6 @@ from webgym.store import Run
 from webgym.types import Task
 from webgym.worlds.server import WorldServer
 from webgym.worlds.state import by_host
-from webgym.worlds.tasks import SOURCE
 
 EXIT_STOPPED: Final = 1
 EXIT_UNFINISHED: Final = 3
@@ -108,11 +108,12 @@ async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings
     """One iteration of an open run, planned if it is not yet, to the outcomes and verdicts of its episodes.
 
     `surroundings` is called only if there is something to do: browsers and a model cost seconds to start."""
-    with sole(store.path):
+    async with AsyncExitStack() as stack:
+        stack.enter_context(sole(store.path))
         blocklist = BlockList(settings.blocklist or store.path.parent / "blocked.jsonl", hours=settings.engine.block_hours)
         planned, jobs = await asyncio.to_thread(jobs_of, settings, store, blocklist)
-        offline = all(one.task.startswith(f"{SOURCE}-") for one in planned)
-        judge = judge_of(settings, (one.task for one in planned))
+        offline = all(is_offline(one.task) for one in planned)
+        judge = await _judge(stack, settings, store, (one.task for one in planned), blocklist)
         name = judge.name if judge is not None else None
         waiting = await asyncio.to_thread(unjudged, store, settings.iteration, judge.name) if judge is not None else []
         if not jobs and not waiting:
@@ -126,10 +127,28 @@ async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings
         return Played(len(planned), engine.unfinished, events.state(), failure, name)
 
 
-def judge_of(settings: RolloutParts, tasks: Iterable[str]) -> Judge | None:
+def judge_of(settings: RolloutParts, tasks: Iterable[str]) -> Literal["worlds", "rubric"] | None:
     """Who judges these tasks as their episodes end; None: nobody does."""
-    offline = settings.judge == "auto" and all(task.startswith(f"{SOURCE}-") for task in tasks)
-    return WorldsJudge() if settings.judge == "worlds" or offline else None
+    match settings.judge:
+        case "worlds" | "rubric":
+            return settings.judge
+        case "auto":
+            return "worlds" if all(map(is_offline, tasks)) else None
+        case "none":
+            return None
+
+
+async def _judge(
+    stack: AsyncExitStack, settings: RolloutSettings, store: Run, tasks: Iterable[str], blocklist: BlockList
+) -> Judge | None:
+    """The judge at work beside the rollout; it needs no browser."""
+    match judge_of(settings, tasks):
+        case "worlds":
+            return WorldsJudge()
+        case "rubric":
+            return await stack.enter_async_context(rubric_judge(settings.rubric, store, blocklist=blocklist))
+        case None:
+            return None
 
 
 async def _monitor(stack: AsyncExitStack, settings: RolloutSettings, rolling: Rolling) -> str:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from webgym.agents.settings import AgentSettings
 from webgym.config import Settings
+from webgym.judge.settings import JudgeSettings
 from webgym.rollout.settings import EngineSettings
 from webgym.server.egress import EgressPolicy
 from webgym.server.settle import SettleLimits
@@ -54,9 +55,12 @@ class RolloutParts(Settings):
     agent: Literal["model", "oracle", "random"] = Field("model", description="Who acts.")
     model: AgentSettings = AgentSettings()
     seed: int = Field(0, description="Of the random agent.")
-    judge: Literal["auto", "worlds", "none"] = Field(
-        "auto", description="Judge as episodes end: worlds checks tasks of the offline web; auto does if all are."
+    judge: Literal["auto", "worlds", "rubric", "none"] = Field(
+        "auto",
+        description="Judge as episodes end: worlds by the offline web's verifiers, rubric by a model; "
+        "auto by the verifiers if every task is of the offline web, else not at all.",
     )
+    rubric: JudgeSettings = Field(JudgeSettings(), description="The rubric judge.")
 
     server: str | None = Field(None, description="Address of a rollout server; one is started if unset.")
     serve: OwnServer = OwnServer()
