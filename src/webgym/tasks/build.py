@@ -123,7 +123,7 @@ class Rubrics:
             first = await write(seed, self.model)
             if isinstance(first, Quarantined):
                 return Made(seed, (), (first,))
-            rest = await decompose(first, self.settings.decompose, self.model)
+            rest = [] if seed.whole else await decompose(first, self.settings.decompose, self.model)
         except BudgetSpent as e:
             self.spent = e
             return Unanswered(seed, e)

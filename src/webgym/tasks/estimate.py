@@ -96,7 +96,7 @@ def estimate(seeds: Iterable[Seed], model: Endpoint, decompose: DecomposeSetting
         if task is None:
             unknown += decompose.enabled
             continue
-        for places in children(task, decompose):
+        for places in () if seed.whole else children(task, decompose):
             tally.add(child_question(task, places), settings.child_tokens)
     more = math.ceil(unknown * settings.children)
     calls = tally.calls + more

@@ -22,6 +22,7 @@ class Seed(Wire):
     subdomain: str = ""
     reference_answer: str | None = None
     parent_id: str | None = None
+    whole: bool = Field(False, description="Comes with the children it has: it is not taken apart again.")
     evaluation_only: bool = Field(False, description="Must not enter a train split unless forced.")
     confidential: bool = Field(False, description="Decrypted or gated: never to be written out unasked.")
     date_bound: bool = Field(False, description="Mentions dates that pass.")

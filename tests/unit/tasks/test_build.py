@@ -21,10 +21,12 @@ import yaml
 from tests.standin.server import MISBEHAVING, Faults, StandIn
 from webgym.errors import ConfigError, LeakageError
 from webgym.tasks.build import finish, run_build
-from webgym.tasks.files import TaskFile
+from webgym.tasks.files import TaskFile, write_tasks
 from webgym.tasks.prepare import seeds_in
 from webgym.tasks.split import Entry, SplitSettings
 from webgym.types import FactGroup, Task
+from webgym.worlds import catalogue as worlds
+from webgym.worlds.tasks import find
 
 REAL = Path(__file__).parents[3].parent / "shared" / "data" / "tasks"
 SECRET = "sk-canary-fedcba9876543210"
@@ -300,3 +302,24 @@ def test_a_leak_fails_the_build_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(LeakageError, match=r"same\.com is in train and test"):
         finish(stage, tmp_path / "out.parquet", entries, SplitSettings(test=1))
     assert [path.name for path in tmp_path.iterdir()] == ["tasks.jsonl"]
+
+
+async def test_tasks_of_the_offline_web_pass_through_whole_and_without_a_call(tmp_path: Path):
+    made = list(worlds.generate(3, 400, port=8090, workers=1))
+    assert any(task.parent_id for task in made), "children are among them"
+    write_tasks(tmp_path / "worlds.parquet", made)
+    async with StandIn() as server:
+        sources = [{"name": "offline-web", "path": str(tmp_path / "worlds.parquet")}]
+        told = await run(config(tmp_path, server, sources, duplicate_threshold=1, split={"test": 8}))
+        assert not server.arrivals, told
+    with TaskFile.open(tmp_path / "a.parquet") as file:
+        built = {task.id: task for task in file}
+    before = {task.id: task for task in made}
+    assert len(built) > 0.9 * len(before), "only what shares a site with a held-out task is left out"
+    for name, task in built.items():
+        assert (task.instruction, task.groups, task.parent_id) == (
+            before[name].instruction, before[name].groups, before[name].parent_id,
+        )  # fmt: skip
+        assert find(name).answer, "the verifier knows it by its id"
+    assert {task.split for task in built.values()} == {"train", "test"}
+    assert all(task.split == "test" for name, task in built.items() if before[name].split == "test"), "held out for ever"

@@ -141,6 +141,17 @@ ROWS: dict[str, tuple[object, str, int]] = {
         "https://x.example",
         0,
     ),
+    "offline-web": (
+        {
+            "benchmark_name": "worlds",
+            "task_name": "Find it",
+            "website": "http://x.localhost:8090",
+            "evaluator_reference": [{"id": 1, "description": "It", "facts": ["seen"]}],
+            "task_id": "worlds-1",
+        },
+        "http://x.localhost:8090",
+        0,
+    ),
 }
 
 

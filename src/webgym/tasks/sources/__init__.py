@@ -19,6 +19,7 @@ from webgym.tasks.sources.mind2web import Mind2Web
 from webgym.tasks.sources.mind2web2 import Mind2Web2
 from webgym.tasks.sources.mind2web_live import Mind2WebLive
 from webgym.tasks.sources.nnetnav import NNetNav
+from webgym.tasks.sources.offline_web import OfflineWeb
 from webgym.tasks.sources.online_mind2web import OnlineMind2Web
 from webgym.tasks.sources.pae import PaeWebVoyager
 from webgym.tasks.sources.source import Source, slug
@@ -45,6 +46,7 @@ _KINDS: tuple[type[Source], ...] = (
     VisualWebArena,
     Mind2Web,
     NNetNav,
+    OfflineWeb,
 )
 SOURCES: dict[str, Source] = {slug(kind.name): kind() for kind in _KINDS}
 SOURCES[slug(WebGym.name)] = WebGym(SOURCES)
