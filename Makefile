@@ -102,7 +102,10 @@ $(DEPS): pyproject.toml constraints.txt
 	  "$$python" -m venv --clear $(VENV); \
 	fi
 	@echo "Installing the package and its tools"
-	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@# torch first, so that nothing else chooses its build; torchvision without asking for one of its own (train/shim.py).
+	@$(PIP) install -c constraints.txt torch
+	@$(PIP) install -c constraints.txt --no-deps torchvision
+	@$(PIP) install -c constraints.txt -e '.[dev,train]'
 	@touch $@
 
 $(CHROMIUM): $(DEPS)
@@ -115,9 +118,12 @@ lock:  ## make constraints.txt anew from the newest versions that pyproject.toml
 	fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
 	echo "Resolving in a fresh venv"; \
 	"$$python" -m venv "$$fresh"; \
-	"$$fresh/bin/python" -m pip --disable-pip-version-check -qq install -e '.[dev]'; \
-	"$$fresh/bin/python" -m pip freeze --exclude-editable > "$$fresh/all"; \
-	{ echo "# Every package of '.[dev]', pinned. Made by \`make lock\`; do not edit."; \
+	torch=$$(grep '^torch==' constraints.txt); torchvision=$$(grep '^torchvision==' constraints.txt); \
+	"$$fresh/bin/python" -m pip --disable-pip-version-check -qq install "$$torch"; \
+	"$$fresh/bin/python" -m pip --disable-pip-version-check -qq install --no-deps "$$torchvision"; \
+	"$$fresh/bin/python" -m pip --disable-pip-version-check -qq install -e '.[dev,train]'; \
+	"$$fresh/bin/python" -m pip freeze --exclude-editable | sed 's/+cpu$$//' > "$$fresh/all"; \
+	{ echo "# Every package of '.[dev,train]', pinned. Made by \`make lock\`; do not edit."; \
 	  grep -E '^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$$' "$$fresh/all"; } > "$$fresh/constraints"; \
 	if grep -vE '^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$$' "$$fresh/all"; then \
 	  echo "The lines above are not plain pins; constraints.txt is left as it was." >&2; exit 1; \

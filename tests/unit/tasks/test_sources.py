@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import json
 import logging
+import sys
 from itertools import cycle
 from pathlib import Path
 
@@ -352,7 +352,20 @@ def test_a_dataset_of_the_hub_is_read_like_a_file() -> None:
         list(read_hub(HubName.parse("hf:owner/name"), offline))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("datasets") is not None, reason="the datasets package is here")
-def test_the_hub_without_its_package_says_what_to_install() -> None:
+def test_the_hub_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasets", None)  # as if it were not installed
     with pytest.raises(ConfigError, match="pip install datasets"):
         list(read_source("insta-v3", "hf:owner/name"))
+
+
+def test_the_datasets_package_itself_streams_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a folder of that name in the working directory for the dataset: no hub is needed."""
+    folder = tmp_path / "owner" / "name"
+    folder.mkdir(parents=True)
+    lines(folder / "train.jsonl", ROWS["insta-v3"][0], {**ROWS["insta-v3"][0], "instruction": "Find the zoo's address"})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    seeds = list(read_source("insta-v3", "hf:owner/name:train"))
+    assert [seed.instruction for seed in seeds] == ["Find the zoo's hours", "Find the zoo's address"]
+    with pytest.raises(ConfigError, match="split"):
+        list(read_source("insta-v3", "hf:owner/name:nothing"))
