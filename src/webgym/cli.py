@@ -118,12 +118,36 @@ def _judge(arguments: list[str]) -> int:
             from webgym.judging.commands import run_diff
 
             return run_diff(rest)
+        case ["bench", *rest]:
+            return _judge_bench(rest)
+        case ["import", *rest]:
+            return _judge_import(rest)
         case []:
             return 0
         case _:
             from webgym.judging.commands import run_judge
 
             return run_judge(arguments)
+
+
+def _judge_bench(arguments: list[str]) -> int:
+    from webgym.config import load
+    from webgym.judging.bench_settings import BenchSettings
+
+    settings = load(BenchSettings, arguments, command="webgym judge bench")
+    from webgym.judging.bench_command import run
+
+    return run(settings)
+
+
+def _judge_import(arguments: list[str]) -> int:
+    from webgym.config import load
+    from webgym.judging.bench_settings import ImportSettings
+
+    settings = load(ImportSettings, arguments, command="webgym judge import")
+    from webgym.judging.bench_command import run_import
+
+    return run_import(settings)
 
 
 def _audit(arguments: list[str]) -> int:
@@ -227,7 +251,11 @@ COMMANDS: dict[str, Command] = {
         webgym judge runs/first --rubric.endpoint.url http://127.0.0.1:8000/v1 --rubric.endpoint.model Qwen3-VL-32B
         webgym judge runs/first --judge worlds                  # the offline web's own verifiers: no model
         webgym judge runs/first --config configs/judge.yaml --rubrics better.parquet
-        webgym judge diff runs/first/verdicts/JUDGE runs/first/verdicts/OTHER""",
+        webgym judge diff runs/first/verdicts/JUDGE runs/first/verdicts/OTHER
+        webgym judge bench --config configs/judge.yaml          # how good it is: episodes whose truth is known
+        webgym judge bench --judge worlds --episodes 50
+        webgym judge import --format cua-verifier-bench --source CUAVerifierBench/ --run runs/people
+        webgym judge bench --config configs/judge.yaml --labelled runs/people""",
     ),
     "audit": Command(
         "Whether a run's folder is whole: every planned episode accounted for, every file readable.",

@@ -24,20 +24,23 @@ from webgym.types import (
 URL = "https://shop.example/"
 FACTS = ("The lamp costs $20.", "The lamp is made of oak.")
 TRUTH = "truth-by-hand"
+SAID = "The lamp costs $20 and is made of oak."
 KINDS = ("oracle", "wrong-answer", "half-done")
 
 
 def task(number: int = 0) -> Task:
     group = FactGroup(id=1, description="the lamp", facts=FACTS)
     return Task(
-        id=f"task-{number}", source="test", instruction="How much is the lamp?", website=URL, domain="Misc.",
+        id=f"task-{number}", source="test", instruction=f"How much is lamp {number}?", website=URL, domain="Misc.",
         subdomain="News", groups=(group,),
     )  # fmt: skip
 
 
-def step(index: int, *, title: str = "Shop", visible: str | None = None, last: bool = False) -> Step:
-    action = Answer(text="$20") if last else Wait()
-    return Step(index=index, screenshot=None, url=URL, title=title, visible=visible, action=action)
+def step(
+    index: int, *, title: str = "Shop", visible: str | None = None, last: bool = False, screenshot: str | None = None
+) -> Step:
+    action = Answer(text=SAID) if last else Wait()
+    return Step(index=index, screenshot=screenshot, url=URL, title=title, visible=visible, action=action)
 
 
 def episode(
@@ -52,7 +55,7 @@ def episode(
     about = task(number)
     return Episode(
         id=episode_id(run, 0, about.id), run=run, iteration=0, task=about, agent=agent, width=1280, height=768,
-        steps=(step(0, last=True),) if steps is None else steps, final_url=URL, final_visible=final_visible, answer="$20",
+        steps=(step(0, last=True),) if steps is None else steps, final_url=URL, final_visible=final_visible, answer=SAID,
         outcome=outcome or Answered(), started=0.0, ended=1.0,
     )  # fmt: skip
 
@@ -61,14 +64,15 @@ def facts(*met: bool) -> tuple[FactResult, ...]:
     return tuple(FactResult(group=1, fact=text, met=one) for text, one in zip(FACTS, met, strict=True))
 
 
-def labelled_run(folder: Path, count: int, *, seed: int = 0) -> tuple[Run, dict[str, Scored]]:
-    """A run whose episodes have a truth: who did it well or badly is drawn."""
+def labelled_run(folder: Path, count: int, *, seed: int = 0, picture: bytes | None = None) -> tuple[Run, dict[str, Scored]]:
+    """A run whose episodes have a truth: who did it well or badly is drawn. All of them saw the one picture, if any."""
     chance = random.Random(seed)
     run = Run.create(folder, name="bench", settings={"truth": TRUTH})
     run.plan(0, [task(number).id for number in range(count)])
+    shot = run.images.put(picture, "png") if picture is not None else None
     truths = {}
     for number in range(count):
-        one = episode(number, agent=KINDS[number % len(KINDS)])
+        one = episode(number, agent=KINDS[number % len(KINDS)], steps=(step(0, last=True, screenshot=shot),))
         met = (chance.random() < 0.7, chance.random() < 0.7)
         truths[one.id] = Scored(reward=1 if all(met) else 0, facts=facts(*met))
         run.commit(one)

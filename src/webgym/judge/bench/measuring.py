@@ -1,7 +1,8 @@
 """A judge at work on labelled episodes: so many at a time, each within its time, each verdict beside the truth.
 
-Invariants. Every labelled episode becomes exactly one case. A judge that fails, is late, or speaks of another episode has
-said nothing of this one: unscorable, with the reason, and never a guess. Episodes are read one by one as places get free.
+Invariants. Every labelled episode becomes exactly one case, unless it is stopped. A judge that fails, is late, or speaks of
+another episode has said nothing of this one: unscorable, with the reason, and never a guess. Episodes are read one by one as
+places get free.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ async def measure(
     within: float = WITHIN,
     told: Callable[[Case], None] = _ignore,
     keep: Callable[[Judgement], None] = _ignore,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[Case]:
-    """Judge them all. `told` hears of every case as it is known; `keep` stores a judgement, and may block on the disk."""
+    """Judge them all, or until `stop`. `told` hears of every case as it is known; `keep` stores a judgement, and may block
+    on the disk."""
     waiting, turn, cases = iter(episodes), asyncio.Lock(), []
 
     async def work() -> None:
-        while True:
+        while not stop():
             async with turn:  # one reader at a time: a generator has one
                 one = await asyncio.to_thread(_next, waiting)
             if one is None:
