@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from webgym.errors import ConfigError
+from webgym.judging.running import Tally
 from webgym.loop import memory, training
 from webgym.loop.display import Display, Glance, of_rollout
 from webgym.loop.figures import measure
@@ -36,6 +36,7 @@ from webgym.loop.state import (
     RolloutDone,
     TrainDone,
 )
+from webgym.loop.verdicts import JudgeKind, judge_rest
 from webgym.rolling.assembly import Played, Rolling, acting, browsing, monitor, play
 from webgym.rollout.agent import NewAgent
 from webgym.rollout.client import Client
@@ -82,6 +83,7 @@ class Stage:
     test: Run
     tasks: Path
     test_tasks: Path
+    judge: JudgeKind
     trainer: training.Trainer
     host: ModelHost | None
     display: Display
@@ -96,12 +98,10 @@ class Stage:
             self._client = await self.lasting.enter_async_context(browsing(settings))
         return self._client
 
-    async def play(self, split: Split, version: int, *, redo: bool = True) -> Played:
+    async def play(self, split: Split, version: int) -> Played:
         """Episodes of one split by one version of the model."""
         store, tasks = (self.train, self.tasks) if split == "train" else (self.test, self.test_tasks)
         settings = self.settings.rollout(split, version, store.path, tasks)
-        if not redo:
-            settings = settings.model_copy(update={"engine": settings.engine.model_copy(update={"redo": ()})})
         async with AsyncExitStack() as stack:
 
             async def surroundings() -> tuple[Client, NewAgent]:
@@ -129,18 +129,17 @@ class Stage:
 
 async def rollout(stage: Stage, iteration: int) -> RolloutDone:
     played = await stage.play("train", iteration)
-    return RolloutDone(planned=played.planned, judge=_judged_by(played))
+    return RolloutDone(planned=played.planned)
 
 
 async def judge(stage: Stage, iteration: int) -> JudgeDone:
-    played = await stage.play("train", iteration, redo=False)
-    name = _judged_by(played)
+    name = await judge_rest(stage.settings, stage.judge, stage.train, iteration, _judging(stage.display))
     return JudgeDone(judge=name, figures=await asyncio.to_thread(measure, stage.train, iteration, name))
 
 
 async def evaluate(stage: Stage, version: int) -> EvaluateDone:
-    played = await stage.play("test", version)
-    name = _judged_by(played)
+    await stage.play("test", version)
+    name = await judge_rest(stage.settings, stage.judge, stage.test, version, _judging(stage.display))
     return EvaluateDone(judge=name, figures=await asyncio.to_thread(measure, stage.test, version, name))
 
 
@@ -177,18 +176,19 @@ async def publish(stage: Stage, iteration: int) -> PublishDone:
     return await asyncio.to_thread(training.publish, stage.trainer, iteration)
 
 
+def _judging(display: Display) -> Callable[[Tally], None]:
+    def advance(tally: Tally) -> None:
+        display.follow(lambda: Glance(tally.done, tally.wanted, f"{tally.rewarded} rewarded, {tally.unscored} unscorable"))
+
+    return advance
+
+
 def _following(display: Display) -> training.Report:
     def report(progress: Progress) -> None:
         text = f"loss {progress.loss:.4f}, {progress.tokens:,} tokens"
         display.follow(lambda: Glance(progress.update, progress.updates, text))
 
     return report
-
-
-def _judged_by(played: Played) -> str:
-    if played.judge is None:
-        raise ConfigError("judge: nobody judges these tasks, so there is nothing to learn from: choose a judge")
-    return played.judge
 
 
 async def perform(stage: Stage, iteration: int, phase: Phase) -> Done:

@@ -40,6 +40,7 @@ from webgym.loop.state import (
     TrainDone,
 )
 from webgym.loop.training import Trainer
+from webgym.loop.verdicts import JudgeKind
 from webgym.rolling.assembly import judge_of, signals
 from webgym.rolling.plan import task_file
 from webgym.rollout.engine import sole
@@ -122,7 +123,7 @@ def order(settings: LoopSettings, folder: LoopFolder) -> Iterator[tuple[int, Pha
 
 async def _prepared(settings: LoopSettings, display: Display, stopper: Stopper, stack: AsyncExitStack) -> Stage:
     """The stage, set. Raises what speaks against the run."""
-    tasks, test_tasks, tested = await asyncio.to_thread(checked_tasks, settings)
+    tasks = await asyncio.to_thread(checked_tasks, settings)
     if settings.agent == "model":
         assert settings.checkpoint is not None
         await asyncio.to_thread(check_checkpoint, settings.checkpoint)
@@ -139,27 +140,40 @@ async def _prepared(settings: LoopSettings, display: Display, stopper: Stopper, 
         replay=settings.replay,
         train=settings.train,
         keep=settings.keep_checkpoints,
-        tested=tested,
+        tested=tasks.tested,
     )
     host = None
     if settings.agent == "model":
         host = ModelHost(model_server(settings.serving), stay=settings.serve_while_training)
         await stack.enter_async_context(host)
-    return Stage(settings, folder, store, test, tasks, test_tasks, trainer, host, display, stopper, stack)
+    return Stage(settings, folder, store, test, tasks.train, tasks.test, tasks.judge, trainer, host, display, stopper, stack)
 
 
-def checked_tasks(settings: LoopSettings) -> tuple[Path, Path, frozenset[str]]:
-    """The task files of both splits and the websites tested on, if the two are apart and somebody can judge them. Blocks."""
-    tasks = task_file(settings.rollout("train", 0, settings.run, settings.tasks))
-    test = settings.evaluation.tasks or tasks
-    if judge_of(settings, task_ids(tasks, "train")) is None:
-        raise ConfigError(f"judge is {settings.judge!r}, and nobody judges the tasks of {tasks}: choose a judge")
-    if not settings.evaluation.every:
-        return tasks, test, frozenset()
-    tested = check_apart(tasks, test)
-    if not tested:
-        raise ConfigError(f"{test} has no test task: name a file in evaluation.tasks, or set evaluation.every to 0")
-    return tasks, test, tested
+@dataclass(frozen=True)
+class Tasks:
+    """The task files of both splits, who judges them, and the websites that are tested on."""
+
+    train: Path
+    test: Path
+    judge: JudgeKind
+    tested: frozenset[str]
+
+
+def checked_tasks(settings: LoopSettings) -> Tasks:
+    """The tasks of a loop, if both splits are apart and somebody can judge them. Blocks."""
+    train = task_file(settings.rollout("train", 0, settings.run, settings.tasks))
+    test = settings.evaluation.tasks or train
+    judges = {judge_of(settings, task_ids(train, "train"))}
+    tested: frozenset[str] = frozenset()
+    if settings.evaluation.every:
+        judges.add(judge_of(settings, task_ids(test, "test")))
+        tested = check_apart(train, test)
+        if not tested:
+            raise ConfigError(f"{test} has no test task: name a file in evaluation.tasks, or set evaluation.every to 0")
+    judge = judges.pop()
+    if judge is None or judges:
+        raise ConfigError(f"judge is {settings.judge!r}, which leaves tasks without a judge: choose worlds or rubric")
+    return Tasks(train, test, judge, tested)
 
 
 def _open(path: Path, settings: LoopSettings, name: str | None) -> Run:

@@ -25,9 +25,9 @@ FREE_SECONDS: Final = 30.0
 class ModelHost:
     """A model server, started when it is first needed. Use it in an `async with`: nothing of it is left behind."""
 
-    def __init__(self, server: ModelServer, *, stay: bool) -> None:
+    def __init__(self, server: ModelServer, *, stay: bool, free_within: float = FREE_SECONDS) -> None:
         """`stay`: it is left up while the model is trained."""
-        self._server, self._stay = server, stay
+        self._server, self._stay, self._free_within = server, stay, free_within
         self._serving: Path | None = None
         self._processes: set[psutil.Process] = set()
 
@@ -65,4 +65,4 @@ class ModelHost:
         processes, self._processes = memory.with_descendants(self._processes), set()
         self._serving = None
         await self._server.stop()
-        await memory.gone(processes, "the model server", within=FREE_SECONDS)
+        await memory.gone(processes, "the model server", within=self._free_within)

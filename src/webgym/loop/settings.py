@@ -80,6 +80,11 @@ class LoopSettings(RolloutParts):
             )
         return self
 
+    @property
+    def blocked(self) -> Path:
+        """Who refuses automation: one list for both splits."""
+        return self.blocklist or self.run.absolute().parent / "blocked.jsonl"
+
     def rollout(
         self, split: Split, iteration: int, folder: Path, tasks: Path | None, *, url: str | None = None
     ) -> RolloutSettings:
@@ -88,7 +93,7 @@ class LoopSettings(RolloutParts):
         `url` is where the model server of the loop answers."""
         given: dict[str, object] = {name: getattr(self, name) for name in RolloutParts.model_fields}
         given |= {"run": folder, "tasks": tasks, "iteration": iteration, "split": split, "resume": True}
-        given["blocklist"] = self.blocklist or self.run.absolute().parent / "blocked.jsonl"
+        given["blocklist"] = self.blocked
         if split == "test":
             given |= {"count": self.evaluation.count, "repeats": self.evaluation.repeats}
         if self.agent == "model":

@@ -41,7 +41,6 @@ class Done(Wire):
 
 class RolloutDone(Done):
     planned: int
-    judge: str = Field(description="Who judged as episodes ended.")
 
 
 class JudgeDone(Done):

@@ -1,0 +1,49 @@
+"""The judge's second look: episodes that were kept and have no score, because the judge failed or was cut short.
+
+Episodes are judged as they end. What is still unscored then is judged once more here, without a browser. A judge that is
+down stops the loop: to train on the few that it scored would be to train on what its outage chose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, Literal
+
+from webgym.errors import EndpointDown
+from webgym.judging.assembly import rubric_judge
+from webgym.judging.programmatic import WorldsJudge
+from webgym.judging.running import Judge, Patience, Tally, judge_all, waiting
+from webgym.loop.settings import LoopSettings
+from webgym.rollout.blocking import BlockList
+from webgym.store import Run
+
+JudgeKind = Literal["worlds", "rubric"]
+GIVE_UP_AFTER: Final = 20  # episodes in a row for which the judge's model is down
+
+
+async def judge_rest(
+    settings: LoopSettings, kind: JudgeKind, store: Run, iteration: int, advance: Callable[[Tally], None]
+) -> str:
+    """Score what has no score yet; returns whose verdicts count."""
+    patience = Patience(GIVE_UP_AFTER)
+    async with _judge(settings, kind, store, patience) as judge:
+        left = await asyncio.to_thread(waiting, store, judge.name, iteration=iteration)
+        if left and kind == "worlds":  # a verifier that could not tell will not tell tomorrow
+            judged = await asyncio.to_thread(store.latest_judgements, judge.name)
+            left = [one for one in left if one not in judged]
+        await judge_all(store, judge, left, at_a_time=settings.engine.gates.judge, patience=patience, advance=advance)
+        if patience.stopped is not None:
+            raise EndpointDown(f"the judge stopped: {patience.stopped}. Put that right; the same command goes on")
+        return judge.name
+
+
+@asynccontextmanager
+async def _judge(settings: LoopSettings, kind: JudgeKind, store: Run, patience: Patience) -> AsyncIterator[Judge]:
+    if kind == "worlds":
+        yield WorldsJudge()
+        return
+    blocklist = BlockList(settings.blocked, hours=settings.engine.block_hours)
+    async with rubric_judge(settings.rubric, store, blocklist=blocklist, trouble=patience.trouble) as judge:
+        yield judge

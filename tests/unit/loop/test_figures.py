@@ -1,0 +1,66 @@
+"""What episodes came to: rates with honest intervals, and nothing that was not scored counted as a failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.replay.making import JUDGE, Plan, make_run
+from webgym.loop.figures import Rate, measure
+
+
+def test_the_interval_is_wilsons():
+    low, high = Rate(passed=5, of=10).interval
+    assert (round(low, 4), round(high, 4)) == (0.2366, 0.7634)
+    low, high = Rate(passed=0, of=20).interval
+    assert (low, round(high, 4)) == (0.0, 0.1611)
+
+
+@given(st.integers(0, 400), st.integers(0, 400))
+def test_an_interval_holds_its_share_and_stays_between_0_and_1(passed: int, failed: int):
+    rate = Rate(passed=passed, of=passed + failed)
+    low, high = rate.interval
+    assert 0.0 <= low <= high <= 1.0
+    if rate.share is not None:
+        assert low - 1e-12 <= rate.share <= high + 1e-12
+
+
+def test_a_rate_of_nothing_says_so():
+    assert Rate().share is None
+    assert Rate().interval == (0.0, 1.0)
+    assert str(Rate()) == "none scored"
+
+
+@pytest.mark.parametrize("outcome", ["infra", "blocked", "site_error"])
+def test_an_episode_that_failed_by_no_fault_of_the_agent_is_in_no_rate(tmp_path: Path, outcome: str):
+    plans = [Plan("good"), Plan("bad", verdict="failure"), Plan("broken", outcome=outcome, verdict="failure")]
+    with make_run(tmp_path / "run", plans) as run:
+        figures = measure(run, 0, JUDGE)
+    assert figures.success == Rate(passed=1, of=2)
+    assert figures.outcomes == {"answered": 2, outcome: 1}
+    assert figures.planned == 3
+
+
+def test_unscorable_and_unjudged_episodes_are_counted_apart(tmp_path: Path):
+    plans = [Plan("a"), Plan("b", verdict="unscorable"), Plan("c", verdict="none")]
+    with make_run(tmp_path / "run", plans) as run:
+        figures = measure(run, 0, JUDGE)
+    assert (figures.success.of, figures.unscorable, figures.unjudged) == (1, 1, 1)
+
+
+def test_another_judges_verdicts_do_not_count(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        assert measure(run, 0, "somebody else").success == Rate()
+
+
+def test_steps_and_shares_follow_from_the_steps(tmp_path: Path):
+    plans = [Plan("a", invalid=(1,), unchanged=(0, 2)), Plan("b", steps=1), Plan("other", iteration=1)]
+    with make_run(tmp_path / "run", plans) as run:
+        figures = measure(run, 0, JUDGE)
+    assert (figures.steps, figures.invalid, figures.unchanged, figures.kept) == (4, 1, 2, 2)
+    assert figures.steps_per_episode == 2.0
+    assert figures.invalid_share == 0.25
+    assert figures.infra_share == 0.0

@@ -1,0 +1,69 @@
+"""`--dry-run` resolves the configs that no machine here could run, and builds a batch where it can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from webgym.config import load
+from webgym.loop.rehearsal import rehearse
+from webgym.loop.settings import LoopSettings
+from webgym.train.tiny import make_tiny
+
+ROOT = Path(__file__).parents[3]
+
+
+def rehearsed(*arguments: str) -> str:
+    settings = load(LoopSettings, [*arguments, "--dry-run"], command="webgym train")
+    console = Console(record=True, width=400)
+    assert rehearse(settings, console) == 0
+    return console.export_text()
+
+
+@pytest.mark.parametrize("name", ["train-paper", "train-lora-24gb"])
+def test_a_config_is_resolved_and_its_needs_are_told_without_weights(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    said = rehearsed("--config", f"configs/{name}.yaml")
+    assert "8,767,123,696 parameters" in said
+    assert "train.max_tokens is" in said
+    assert "DOES NOT FIT" not in said
+    assert "one batch" in said
+    assert "not built: models/Qwen3-VL-8B-Instruct is not here" in said
+    assert "Estimates assume that" in said
+
+
+def test_the_paper_config_is_the_papers_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    settings = load(LoopSettings, ["--config", "configs/train-paper.yaml"], command="webgym train")
+    assert (settings.count, settings.replay.samples, settings.replay.iterations, settings.replay.power) == (1024, 1800, 4, 2)
+    train = settings.train
+    assert (train.lr, train.epochs, train.max_tokens, train.warmup, train.clip_norm) == (1e-6, 2, 16384, 30, 1.0)
+    said = rehearsed("--config", "configs/train-paper.yaml")
+    assert "4 devices = 12 samples an update" in said
+
+
+def test_one_gpu_of_24_gb_is_enough_for_its_config(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    said = rehearsed("--config", "configs/train-lora-24gb.yaml")
+    line = next(line for line in said.splitlines() if "training memory" in line)
+    assert float(line.split("│")[2].split("GiB")[0]) < 22.3, "24 GB are 22.35 GiB"
+
+
+def test_a_batch_is_built_by_the_trainers_own_code(tmp_path: Path):
+    model = make_tiny(tmp_path / "tiny")
+    given = ["--run", str(tmp_path / "run"), "--worlds.port=8090", "--checkpoint", str(model), "--train.batch=2"]
+    small = ["--engine.session.width=224", "--engine.session.height=160", "--model.policy.sampling.max-tokens=64"]
+    said = rehearsed(*given, *small, "--no-model.memory")
+    assert "2 samples made for this" in said
+    assert "learned from" in said
+    assert not (tmp_path / "run").exists(), "a dry run leaves nothing behind"
+
+
+def test_samples_longer_than_training_takes_are_told(tmp_path: Path):
+    model = make_tiny(tmp_path / "tiny")
+    given = ["--run", str(tmp_path / "run"), "--worlds.port=8090", "--checkpoint", str(model), "--train.batch=1"]
+    said = rehearsed(*given, "--train.max-tokens=64")
+    assert "DOES NOT FIT" in said
+    assert "1 LONGER than train.max_tokens" in said
