@@ -1,10 +1,11 @@
-"""The embedded model server: replies a second of many clients at once against one client, and against transformers' generate.
+"""The embedded model server: many clients at once against one, and against transformers' generate.
 
     python -m benchmarks.serving [--clients 16] [--episodes 16] [--steps 4]
 
-A tiny Qwen3-VL; every client plays episodes as rollouts do: a system prompt that all share, a screenshot of 224 × 160 a step,
-the screenshots and replies before it sent again. Nothing of one measurement is known to the next: each starts with fresh
-weights. The last line is JSON: requests_per_second, sequential_per_second, generate_per_second, vs_sequential, vs_generate.
+A tiny Qwen3-VL; every client plays episodes as rollouts do: a system prompt that all share, a screenshot of 224 × 160 each
+step, those before it and the replies to them sent again. Nothing of one measurement is known to the next: each starts with
+fresh weights. The last line is JSON: requests_per_second, sequential_per_second, generate_per_second and the two ratios,
+vs_sequential and vs_generate.
 """
 
 from __future__ import annotations

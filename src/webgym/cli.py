@@ -195,6 +195,38 @@ def _worlds(arguments: list[str]) -> int:
             raise ConfigError(f"there is no `webgym worlds {arguments[0]}`: use serve, tasks, show or add")
 
 
+def _model(arguments: list[str]) -> int:
+    from webgym.errors import ConfigError
+
+    match arguments:
+        case ["serve", *rest]:
+            from webgym.train.serving.commands import run_serve
+
+            return run_serve(rest)
+        case [] | ["-h" | "--help"]:
+            return 0
+        case _:
+            raise ConfigError(f"there is no `webgym model {arguments[0]}`: use serve")
+
+
+def _env(arguments: list[str]) -> int:
+    from webgym.errors import ConfigError
+
+    match arguments:
+        case ["make", name, *rest] if not name.startswith("-"):
+            from webgym.train.environments import run_make
+
+            return run_make(name, rest)
+        case ["check", name, *rest] if not name.startswith("-"):
+            from webgym.train.environment_checks import run_check
+
+            return run_check(name, rest)
+        case _ if not arguments or arguments[-1] in ("-h", "--help"):
+            return 0
+        case _:
+            raise ConfigError("use `webgym env make NAME` or `webgym env check NAME`: serve, llamafactory or train")
+
+
 COMMANDS: dict[str, Command] = {
     "demo": Command(
         "A scripted agent at work in a leased browser, on a bundled page; no internet needed.",
@@ -283,6 +315,23 @@ COMMANDS: dict[str, Command] = {
         webgym worlds show                                  # some sites of each kind
         webgym worlds tasks --out worlds/                   # the full set of tasks; --tasks 10000 for a small one
         webgym worlds add my-site ./folder                  # a site of your own beside them""",
+    ),
+    "model": Command(
+        "A small model behind an OpenAI-compatible address: batching, images, token ids, hot swap of weights.",
+        _model,
+        """\
+        webgym model serve runs/first/checkpoints/000003
+        webgym model serve FOLDER --port 8000 --engine.rows 16
+        WEBGYM_MODEL_KEY=... webgym model serve FOLDER --host 0.0.0.0""",
+    ),
+    "env": Command(
+        "The environments of vLLM, LLaMA-Factory and the trainer: make one, or check that it does its work.",
+        _env,
+        """\
+        webgym env make serve              # vLLM's CPU build in .venv-serve; --cuda for cards
+        webgym env make llamafactory       # in .venv-llamafactory
+        webgym env make train              # the train extra, where this command runs
+        webgym env check serve             # starts it on a tiny model, asks, swaps weights, stops it""",
     ),
     "browser": Command(
         "Which Chromium is used and why; `webgym browser install` gets one.",

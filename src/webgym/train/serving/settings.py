@@ -32,7 +32,7 @@ class EngineSettings(Wire):
     """What the embedded server's engine may use. The defaults suit a model of a few million parameters on two cores."""
 
     threads: Annotated[int, Field(ge=0, le=256)] = Field(
-        0, description="Of torch; 0: half of the cores, browsers need some."
+        0, description="Of torch; 0: half the cores, browsers need some."
     )
     rows: Annotated[int, Field(ge=1, le=512)] = Field(32, description="Sequences that are continued together.")
     waiting: Annotated[int, Field(ge=1, le=65536)] = Field(256, description="Requests in the queue; one more gets 429.")
