@@ -22,7 +22,7 @@ class EvidenceSettings(_Part):
 
     tolerance: Annotated[int, Field(ge=0, le=255)] = Field(
         10,
-        description="Screenshots are one if no spot of them differs by more grey levels than this; 0: if bytes are equal.",
+        description="Screenshots are one if no spot differs by more grey levels than this; 0: only if bytes are equal.",
     )
     straight: Annotated[int, Field(ge=1, le=48)] = Field(
         6, description="So many distinct screenshots are all shown at once, without a first look."
