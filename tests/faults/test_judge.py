@@ -66,9 +66,11 @@ async def test_an_endpoint_that_keeps_failing_leaves_the_episode_unscorable_and_
 
 
 async def test_an_endpoint_that_listens_and_never_answers_is_given_up_in_time(album: Album) -> None:
+    held: list[asyncio.StreamWriter] = []
+
     async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()  # until the client hangs up
-        writer.close()
+        held.append(writer)
+        await reader.read()
 
     silent = await asyncio.start_server(hold, "127.0.0.1", 0)
     model = JudgingModel()
@@ -78,7 +80,10 @@ async def test_an_endpoint_that_listens_and_never_answers_is_given_up_in_time(al
             verdict = await verdict_of(model, album, make_episode(album.put, walk(2)), timeout=0.3)
     finally:
         silent.close()
-        await silent.wait_closed()
+        for writer in held:
+            writer.close()
+        await asyncio.gather(*(writer.wait_closed() for writer in held), return_exceptions=True)
+    assert held
     assert isinstance(verdict, Unscorable)
 
 
