@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench-rollout: setup  ## measure rollouts: three schedules, the engine's own cos
 
 bench-worlds: setup  ## measure the offline web: the full set, rendering, its share of the processor
 	$(BIN)/python -m benchmarks.worlds
+
+bench-judge: setup  ## measure the judge: calls and image tokens against the naive order
+	$(BIN)/python -m benchmarks.judge
 
 faults: setup  ## kill, freeze, starve and flood it; the slow ones too
 	$(BIN)/pytest tests/faults
