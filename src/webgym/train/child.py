@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from webgym.errors import ConfigError, WebGymError
 from webgym.train.job import BAD_CONFIG, ENDS_WITH_PARENT, Progress, TrainJob
 
 FAILED = 1
+_GRACE = 5.0
 
 
 def run_child(arguments: list[str], work: Callable[[TrainJob, Callable[[Progress], None]], None]) -> int:
@@ -61,4 +63,6 @@ def _end_with_parent() -> None:
     """The parent holds the other end of stdin; when that closes, nobody waits for us any more."""
     while os.read(sys.stdin.fileno(), 4096):
         pass
+    os.killpg(os.getpgrp(), signal.SIGTERM)  # launchers pass it on to groups of their own
+    time.sleep(_GRACE)
     os.killpg(os.getpgrp(), signal.SIGKILL)

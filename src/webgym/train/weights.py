@@ -137,26 +137,54 @@ def save_model(model: Any, state: dict[str, torch.Tensor], job: TrainJob, folder
     """Write what a server loads, and what a next job needs beside the optimiser's moments (`keep_exact`)."""
     if job.settings.lora is not None:
         model.save_pretrained(folder / ADAPTER, state_dict=state)
-        model, state = _merged(job, folder / ADAPTER)
-    published = _published_dtype(job.model)
-    trained = {name for name, one in model.named_parameters() if one.requires_grad}
-    if keep_exact and job.settings.lora is None and published != torch.float32:
-        exact = {name: one.float().contiguous() for name, one in state.items() if name in trained}
-        save_file(exact, folder / OPTIMIZER / "weights.safetensors")
-    rounded = {name: one.to(published) if one.is_floating_point() else one for name, one in state.items()}
-    model.save_pretrained(folder, state_dict=rounded)
-    for path in base_of(job.model).iterdir():  # configuration, tokenizer, processor, template: byte for byte as they were
+        _publish_merged(job.model, folder / ADAPTER, folder)
+    else:
+        published = _published_dtype(job.model)
+        if keep_exact and published != torch.float32:
+            trained = {name for name, one in model.named_parameters() if one.requires_grad}
+            exact = {name: one.float().contiguous() for name, one in state.items() if name in trained}
+            save_file(exact, folder / OPTIMIZER / "weights.safetensors")
+        model.save_pretrained(folder, state_dict=_rounded(state, published))
+    copy_rest(job.model, folder)
+
+
+def publish_adapter(model: Path, made: Path, folder: Path) -> None:
+    """Keep an adapter that another trainer made for a model, and publish the two merged."""
+    (folder / ADAPTER).mkdir()
+    config = json.loads((made / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = str(base_of(model).absolute())
+    (folder / ADAPTER / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
+    shutil.copyfile(made / "adapter_model.safetensors", folder / ADAPTER / "adapter_model.safetensors")
+    _publish_merged(model, folder / ADAPTER, folder)
+
+
+def publish_files(model: Path, made: Path, folder: Path) -> None:
+    """Publish weights that another trainer wrote, in the precision of the model it started from."""
+    published = _published_dtype(model)
+    for path in sorted(made.glob("model*.safetensors")):
+        save_file(_rounded(load_file(path), published), folder / path.name, metadata={"format": "pt"})
+    for path in made.glob("model*.index.json"):
+        shutil.copyfile(path, folder / path.name)
+
+
+def copy_rest(model: Path, folder: Path) -> None:
+    """Configuration, tokenizer, processor and template of the model that was trained, byte for byte."""
+    for path in base_of(model).iterdir():
         if path.is_file() and path.name not in _NOT_COPIED and not path.name.startswith("model") and path.suffix != ".bin":
             shutil.copyfile(path, folder / path.name)
 
 
-def _merged(job: TrainJob, adapter: Path) -> tuple[Any, dict[str, torch.Tensor]]:
+def _publish_merged(model: Path, adapter: Path, folder: Path) -> None:
     from peft import PeftModel
     from transformers import AutoModelForImageTextToText
 
-    base = AutoModelForImageTextToText.from_pretrained(base_of(job.model), dtype=torch.float32, local_files_only=True)
-    model = PeftModel.from_pretrained(base, adapter).merge_and_unload()
-    return model, model.state_dict()
+    base = AutoModelForImageTextToText.from_pretrained(base_of(model), dtype=torch.float32, local_files_only=True)
+    merged = PeftModel.from_pretrained(base, adapter).merge_and_unload()
+    merged.save_pretrained(folder, state_dict=_rounded(merged.state_dict(), _published_dtype(model)))
+
+
+def _rounded(state: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    return {name: one.to(dtype) if one.is_floating_point() else one for name, one in state.items()}
 
 
 def _published_dtype(model: Path) -> torch.dtype:

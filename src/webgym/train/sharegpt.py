@@ -1,0 +1,100 @@
+"""Samples as the data LLaMA-Factory reads: ShareGPT messages with images by path, and the file that describes them.
+
+Both trainers get the same samples. What LLaMA-Factory cannot express is left out and counted: a reply that was cut off (it
+always teaches the end of the turn), turns that do not alternate, and prompts over the limit (it would cut them). Its
+placeholders for media are set to words no page says, so that a page about HTML is not taken for a page of pictures.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from webgym.errors import ConfigError
+from webgym.store.samples import Sample, read_samples
+from webgym.train.batches import held_back
+from webgym.train.encoding import Encoder, ImageFolders, load_processor
+from webgym.train.job import TrainJob
+from webgym.train.objectives import check
+from webgym.types import Turn
+
+IMAGE: Final = "<|webgym image|>"
+PLACEHOLDERS: Final = {
+    "IMAGE_PLACEHOLDER": IMAGE,
+    "VIDEO_PLACEHOLDER": "<|webgym video|>",
+    "AUDIO_PLACEHOLDER": "<|webgym audio|>",
+}
+TRAIN, VALIDATION = "webgym", "webgym_validation"
+END_TOKENS: Final = 1  # its template teaches a line break after the end of the turn
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written for LLaMA-Factory."""
+
+    samples: int
+    validation: int
+    left_out: int
+    tokens: int  # of all samples, once
+
+
+def write_data(job: TrainJob, folder: Path) -> Written:
+    """Write the samples of a job and `dataset_info.json` into a folder."""
+    settings, images = job.settings, ImageFolders(job.images)
+    encoder = Encoder(load_processor(job.model, min_pixels=settings.min_pixels, max_pixels=settings.max_pixels), images)
+    counts = {TRAIN: 0, VALIDATION: 0}
+    left_out = tokens = 0
+    with (folder / f"{TRAIN}.jsonl").open("w") as train, (folder / f"{VALIDATION}.jsonl").open("w") as validation:
+        for sample in read_samples(job.samples):
+            row = encoder.encode(sample) if _expressible(sample) else None
+            if row is None or len(row) + END_TOKENS > settings.max_tokens:
+                left_out += 1
+                continue
+            check(row, "filtered_bc")
+            back = held_back(sample.task, settings.validation, settings.seed)
+            line = {"messages": conversation(sample), "images": [str(images.path(one).absolute()) for one in row.images]}
+            (validation if back else train).write(json.dumps(line, ensure_ascii=False) + "\n")
+            counts[VALIDATION if back else TRAIN] += 1
+            tokens += 0 if back else len(row)
+    if not counts[TRAIN]:
+        raise ConfigError(f"samples: LLaMA-Factory can be trained on none of {job.samples}; {left_out} were left out")
+    (folder / "dataset_info.json").write_text(json.dumps(_description(), indent=2) + "\n")
+    return Written(counts[TRAIN], counts[VALIDATION], left_out, tokens)
+
+
+def conversation(sample: Sample) -> list[dict[str, str]]:
+    """The prompt and its reply as messages of plain text."""
+    said = [{"role": turn.role, "content": _text(turn)} for turn in sample.prompt]
+    return [*said, {"role": "assistant", "content": sample.reply.text}]
+
+
+def _text(turn: Turn) -> str:
+    return "".join(part.text if part.kind == "text" else IMAGE for part in turn.parts)
+
+
+def _expressible(sample: Sample) -> bool:
+    roles = [turn.role for turn in sample.prompt]
+    asked = roles[1:] if roles[0] == "system" else roles
+    texts = [part.text for turn in sample.prompt for part in turn.parts if part.kind == "text"]
+    return (
+        sample.reply.finish != "length"
+        and asked == _alternating(len(asked))
+        and len(asked) % 2 == 1
+        and not any(word in text for word in PLACEHOLDERS.values() for text in (*texts, sample.reply.text))
+    )
+
+
+def _alternating(count: int) -> list[str]:
+    return ["assistant" if n % 2 else "user" for n in range(count)]
+
+
+def _description() -> dict[str, object]:
+    tags = {"role_tag": "role", "content_tag": "content", "user_tag": "user", "assistant_tag": "assistant"}
+    one = {
+        "formatting": "sharegpt",
+        "columns": {"messages": "messages", "images": "images"},
+        "tags": {**tags, "system_tag": "system"},
+    }
+    return {name: {"file_name": f"{name}.jsonl", **one} for name in (TRAIN, VALIDATION)}
