@@ -88,6 +88,16 @@ def _rollout(arguments: list[str]) -> int:
     return run(settings)
 
 
+def _warm_up(arguments: list[str]) -> int:
+    from webgym.config import load
+    from webgym.demonstrating.settings import WarmUpSettings
+
+    settings = load(WarmUpSettings, arguments, command="webgym warm-up")
+    from webgym.demonstrating.commands import run_warm_up
+
+    return run_warm_up(settings)
+
+
 def _train(arguments: list[str]) -> int:
     if arguments[:1] == ["plot"]:
         from webgym.loop.commands import run_plot
@@ -260,6 +270,11 @@ COMMANDS: dict[str, Command] = {
         webgym rollout --config configs/rollout.yaml                    # the offline web and its oracle: no model needed
         webgym rollout --config configs/rollout.yaml --resume           # after a crash, or SIGTERM
         webgym rollout --config configs/rollout-model.yaml --run runs/second --iteration 1""",
+    ),
+    "warm-up": Command(
+        "Show a tiny model how it is done: demonstrations on the offline web, and a first training on them.",
+        _warm_up,
+        "webgym warm-up --config configs/proof-warm-up.yaml           # a model of a million weights, and tasks to practise",
     ),
     "train": Command(
         "The whole loop: rollout, judge, evaluate, replay, train, publish, and again; goes on where it was stopped.",

@@ -2,10 +2,12 @@
 
 tokenizer  byte-level BPE learned from given texts, with Qwen's special tokens
 model      configuration, weights, processor, all written as one ordinary checkpoint folder
+warmup     training on demonstrations
 
 It exists so that everything that serves or trains a model can be run for real on a CPU, in tests and in the proof.
 """
 
 from webgym.train.tiny.model import TinySize, make_tiny
+from webgym.train.tiny.warmup import warm_up
 
-__all__ = ["TinySize", "make_tiny"]
+__all__ = ["TinySize", "make_tiny", "warm_up"]

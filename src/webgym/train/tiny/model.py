@@ -28,11 +28,11 @@ TOKEN_PIXELS: Final = (PATCH * MERGE) ** 2  # of a screenshot that become one to
 
 @dataclass(frozen=True)
 class TinySize:
-    """Widths and depths. The defaults make about 1.4 million weights."""
+    """Widths and depths. The defaults make about 1.3 million weights."""
 
     vocabulary: int = 2048
     hidden: int = 128
-    layers: int = 4
+    layers: int = 3
     heads: int = 4
     inner: int = 384
     vision_hidden: int = 64

@@ -1,0 +1,46 @@
+"""Everything `webgym warm-up` can be told. How pages are shown and prompts are made stands beside it, as for a rollout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from webgym.rolling.settings import OfflineWeb, RolloutParts, RolloutSettings
+from webgym.train.job import TrainSettings
+
+Sites = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Practice(BaseModel):
+    """Websites to train and to test on, which the demonstrations do not show."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kinds: tuple[str, ...] = Field((), description="Kinds of sites; all if none is named.")
+    train_sites: Sites = Field(100, description="Websites of each kind to train on.")
+    test_sites: Sites = Field(20, description="Websites of each kind to test on.")
+    each: Annotated[int, Field(ge=1, le=100)] = Field(3, description="Tasks of a website to train on; one is tested.")
+
+
+class WarmUpSettings(RolloutParts):
+    """Show a tiny model how pages are opened by a menu, and write the tasks it can then practise on."""
+
+    folder: Path = Field(description="Holds the demonstrations, the model and the tasks; made if it is not there.")
+    kinds: tuple[str, ...] = Field((), description="Kinds of sites that are shown; all if none is named.")
+    demonstrations: Annotated[int, Field(ge=1)] = Field(600, description="Episodes, each on a website of its own.")
+    practice: Practice = Practice()
+    worlds: OfflineWeb | None = OfflineWeb()
+    train: TrainSettings = TrainSettings()
+
+    @property
+    def tasks_file(self) -> Path:
+        """The tasks to practise: both splits."""
+        return self.folder / "tasks.parquet"
+
+    def rollout(self, shown: Path) -> RolloutSettings:
+        """The demonstrations as a rollout of their own."""
+        given: dict[str, object] = {name: getattr(self, name) for name in RolloutParts.model_fields}
+        given |= {"run": self.folder / "demonstrations", "tasks": shown, "count": self.demonstrations}
+        return RolloutSettings.model_validate(given | {"resume": True, "repeats": 1})
