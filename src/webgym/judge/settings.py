@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_settings import CliSuppress
 
 from webgym.endpoint import EndpointSettings
 
 DIGITS: Final = 12
+Another = CliSuppress[EndpointSettings | None]  # in files, and left out of the command's help, which is long enough
 
 
 class _Part(BaseModel):
@@ -55,10 +57,10 @@ class JudgeSettings(_Part):
     """The rubric judge."""
 
     endpoint: EndpointSettings = EndpointSettings()
-    cascade: Cascade | None = Field(None, description="A small model that is asked first.")
-    look: EndpointSettings | None = Field(None, description="Another model for the first look; the small one if unset.")
-    claims: EndpointSettings | None = Field(None, description="Another model for the answer's claims; needs joined: false.")
-    facts: EndpointSettings | None = Field(None, description="Another model for the facts; needs joined: false.")
+    cascade: CliSuppress[Cascade | None] = Field(None, description="A small model that is asked first.")
+    look: Another = Field(None, description="Another model for the first look; the small one if unset.")
+    claims: Another = Field(None, description="Another model for the answer's claims; needs joined: false.")
+    facts: Another = Field(None, description="Another model for the facts; needs joined: false.")
     joined: bool = Field(True, description="Ask for claims and facts in one call.")
     facts_per_call: Annotated[int, Field(ge=1, le=100)] = Field(16, description="1: a call for each fact.")
     early_exit: bool = Field(
