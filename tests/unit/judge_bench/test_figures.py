@@ -93,6 +93,12 @@ def test_precision_falls_for_rewarding_failures_and_recall_for_refusing_successe
     assert (harsh.precision.value, harsh.recall.value, harsh.accuracy.value) == (1.0, 0.5, 0.7)
 
 
+def test_a_kind_that_always_fails_has_an_accuracy_and_nothing_else():
+    found = over_episodes([case(0, 1)] * 2 + [case(0, 0)] * 6)
+    assert found.accuracy.value == 0.75
+    assert found.precision.value is found.recall.value is found.kappa.value is None
+
+
 def test_what_was_not_scored_is_a_share_of_its_own_and_no_error():
     found = over_episodes([case(1, 1)] * 6 + [case(1, None)] * 4)
     assert found.cases == 10
@@ -156,4 +162,4 @@ def test_the_plot_is_sound_and_names_are_escaped():
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "<injecting>" in texts
     assert any("rubric & co" in (text or "") for text in texts)
-    assert len(list(root.iter("{http://www.w3.org/2000/svg}circle"))) == 4 + 4 + 2  # an injecting agent has no true success
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}circle"))) == 4 + 4 + 1  # an injecting agent has no true success

@@ -3,97 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import random
-import re
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
-from aiohttp import web
 
+from tests.standin.flipping import FlippingModel, ModelJudge
 from tests.unit.judge_bench.episodes import TRUTH, labelled_run
-from webgym.endpoint import Endpoint, EndpointSettings, Message
+from webgym.endpoint import Endpoint, EndpointSettings
 from webgym.errors import ConfigError, EndpointDown
 from webgym.judge.bench.figures import Case, Estimate, figures
 from webgym.judge.bench.labelled import count, labelled, truth_of
 from webgym.judge.bench.measuring import measure
 from webgym.store import Run
-from webgym.types import Episode, FactResult, Judgement, Scored, Wire
+from webgym.types import Episode, Judgement, Scored
 
 EPISODES = 300
 WRONG = 0.12  # how often the stand-in says the opposite of what is true
 WRONG_FACTS = 0.25
-
-
-class Said(Wire):
-    """What the stand-in model answers."""
-
-    reward: Literal[0, 1]
-    met: list[bool]
-
-
-class FlippingModel:
-    """An OpenAI-compatible server that knows the truth and says the opposite at a set rate, each time the same."""
-
-    def __init__(self, truths: dict[str, Scored], wrong: float, wrong_facts: float) -> None:
-        self._truths, self._wrong, self._wrong_facts = truths, wrong, wrong_facts
-        self.requests = 0
-
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[str]:
-        app = web.Application()
-        app.router.add_post("/v1/chat/completions", self._answer)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        finally:
-            await runner.cleanup()
-
-    async def _answer(self, request: web.Request) -> web.Response:
-        self.requests += 1
-        body: dict[str, Any] = await request.json()
-        found = re.search(r"[0-9a-f]{32}", json.dumps(body["messages"]))
-        assert found is not None
-        truth, chance = self._truths[found.group()], random.Random(f"flip {found.group()}")
-        said = Said(
-            reward=1 if (truth.reward == 1) != (chance.random() < self._wrong) else 0,
-            met=[fact.met != (chance.random() < self._wrong_facts) for fact in truth.facts],
-        )
-        message = {"role": "assistant", "content": said.model_dump_json()}
-        return web.json_response(
-            {
-                "model": "flipping",
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 90, "completion_tokens": 10},
-            }
-        )
-
-
-class ModelJudge:
-    """Asks the model and takes its word."""
-
-    name = "stand-in"
-
-    def __init__(self, model: Endpoint) -> None:
-        self._model = model
-
-    async def judge(self, episode: Episode) -> Judgement:
-        answer = await self._model.ask([Message("user", f"Judge episode {episode.id}.")], Said, version="t.1")
-        group = episode.task.groups[0]
-        told = zip(group.facts, answer.value.met, strict=True)
-        facts = tuple(FactResult(group=group.id, fact=fact, met=met) for fact, met in told)
-        reward = answer.value.reward
-        # A verdict cannot reward what it holds unmet, so facts are told only where they do not contradict it.
-        verdict = Scored(reward=reward, facts=facts if not reward or all(fact.met for fact in facts) else ())
-        return Judgement(
-            episode=episode.id, judge=self.name, verdict=verdict, tokens=answer.usage.total, dollars=0.01, judged=time.time()
-        )
 
 
 def holds(estimate: Estimate, value: float) -> bool:

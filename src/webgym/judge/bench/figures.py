@@ -225,6 +225,7 @@ def _summed(forms: Sequence[Counts], times: Counter[int]) -> Counts:
 def _agreement(clusters: Sequence[Counts], successes: int, cases: int, episodes: int) -> Agreement:
     whole = sum(clusters, Counts())
     said_pass, true = whole.true_pass + whole.false_pass, whole.true_pass + whole.false_fail
+    both = 0 < true < whole.all  # where all succeeded or none did, precision says nothing about the judge
     return Agreement(
         cases=cases,
         true_pass=whole.true_pass,
@@ -234,7 +235,7 @@ def _agreement(clusters: Sequence[Counts], successes: int, cases: int, episodes:
         successes=wilson(successes, cases, episodes),
         unscorable=wilson(cases - whole.all, cases, episodes),
         accuracy=wilson(whole.true_pass + whole.true_fail, whole.all, sum(one.all > 0 for one in clusters)),
-        precision=wilson(whole.true_pass, said_pass, sum(one.true_pass + one.false_pass > 0 for one in clusters)),
+        precision=wilson(whole.true_pass, said_pass * both, sum(one.true_pass + one.false_pass > 0 for one in clusters)),
         recall=wilson(whole.true_pass, true, sum(one.true_pass + one.false_fail > 0 for one in clusters)),
         kappa=kappa(clusters),
     )
