@@ -14,20 +14,20 @@ from typing import Any, Final
 from webgym.errors import ConfigError
 
 GIB: Final = 1 << 30
-TRAINED_BYTES: Final = 16
-FROZEN_BYTES: Final = 2
-SERVED_BYTES: Final = 2
+EXACT_BYTES: Final = 4
+ROUNDED_BYTES: Final = 2
+STATE_BYTES: Final = 12
 OPTIMIZER_BYTES: Final = 12
 LOGIT_BYTES: Final = 10
 IMAGE_BITS_PER_PIXEL: Final = 1.0
 STEP_BYTES: Final = 12_000
 ASSUMED: Final = (
-    f"a trained parameter takes {TRAINED_BYTES} bytes: weight and gradient in 16 bits, AdamW's two moments and a copy in 32",
-    f"a frozen or served parameter takes {FROZEN_BYTES} bytes (bf16)",
+    f"a trained parameter takes {EXACT_BYTES + STATE_BYTES} bytes: itself, its gradient and AdamW's two moments in 32 bits",
+    f"a served parameter, or one under a LoRA, takes {ROUNDED_BYTES} bytes (bf16), any other frozen one {EXACT_BYTES}",
     "with gradient checkpointing every layer keeps its input and one layer at a time is computed again",
     f"logits are made for replies only and take {LOGIT_BYTES} bytes each with their gradient",
     "every sample of a batch is as long as train.max_tokens: the worst case",
-    f"a saved optimiser takes {OPTIMIZER_BYTES} bytes a trained parameter",
+    f"a saved optimiser takes {OPTIMIZER_BYTES} bytes a trained parameter: both moments, and the weights before rounding",
     f"a screenshot takes {IMAGE_BITS_PER_PIXEL:g} bit a pixel (JPEG of quality 80), a step's text {STEP_BYTES // 1000} kB",
     "an episode takes all the steps it may: half of that is usual",
 )
@@ -60,7 +60,7 @@ class TextShape:
     @property
     def kv_bytes(self) -> int:
         """Of one token in the cache."""
-        return 2 * self.layers * self.kv_heads * self.head * SERVED_BYTES
+        return 2 * self.layers * self.kv_heads * self.head * ROUNDED_BYTES
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Training:
 
     trained: int  # parameters
     weights: int
-    state: int  # gradients, moments and copies of what is trained
+    state: int  # gradients and moments of what is trained
     activations: int
     logits: int
 
@@ -218,17 +218,18 @@ def training(
 ) -> Training:
     """What one device holds when `batch` samples of `tokens` tokens are trained, of which `reply` are learned from."""
     if lora_rank is not None:
-        trained, frozen = shape.adapter(lora_rank, vision=not freeze_vision), shape.parameters
+        trained = shape.adapter(lora_rank, vision=not freeze_vision)
+        still = ROUNDED_BYTES * shape.parameters
     else:
         frozen = shape.vision.parameters if freeze_vision else 0
-        trained = shape.parameters - frozen
+        trained, still = shape.parameters - frozen, EXACT_BYTES * frozen
     text, seen = shape.text, batch * tokens
     one_layer = 2 * seen * (14 * text.hidden + 6 * text.inner)
     inputs = 2 * seen * text.layers * text.hidden
     return Training(
         trained=trained,
-        weights=(FROZEN_BYTES * frozen + FROZEN_BYTES * trained) // devices,
-        state=(TRAINED_BYTES - FROZEN_BYTES) * trained // devices,
+        weights=(still + EXACT_BYTES * trained) // devices,
+        state=STATE_BYTES * trained // devices,
         activations=inputs + one_layer if checkpointing else one_layer * text.layers,
         logits=LOGIT_BYTES * batch * reply * text.vocabulary,
     )

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from webgym.errors import ConfigError, WebGymError
 from webgym.loop import estimate
-from webgym.loop.estimate import FROZEN_BYTES, OPTIMIZER_BYTES, SERVED_BYTES, Shape, gib
+from webgym.loop.estimate import OPTIMIZER_BYTES, ROUNDED_BYTES, Shape, gib
 from webgym.loop.leakage import check_apart
 from webgym.loop.settings import LoopSettings
 from webgym.rollout.settings import Caps
@@ -137,7 +137,7 @@ def devices_of(settings: TrainSettings) -> int:
 
 
 def _serving(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
-    weights, per_token = SERVED_BYTES * shape.parameters, shape.text.kv_bytes
+    weights, per_token = ROUNDED_BYTES * shape.parameters, shape.text.kv_bytes
     longest = settings.model.context.token_budget + settings.model.policy.sampling.max_tokens
     at_once = min(settings.engine.slots, settings.engine.gates.model)
     together = "up while training, too" if settings.serve_while_training else "stopped while training"
@@ -154,7 +154,7 @@ def _disk(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
     iteration = episodes * steps * (image + estimate.STEP_BYTES)
     chosen = settings.train
     trained = shape.adapter(chosen.lora.rank, vision=not chosen.freeze_vision) if chosen.lora else shape.parameters
-    checkpoint = FROZEN_BYTES * shape.parameters + OPTIMIZER_BYTES * trained
+    checkpoint = ROUNDED_BYTES * shape.parameters + OPTIMIZER_BYTES * trained
     held = settings.keep_checkpoints + 1
     yield "disk, episodes", f"{gib(iteration)} an iteration at most, {gib(iteration * settings.iterations)} in all"
     yield (
