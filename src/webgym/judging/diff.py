@@ -7,10 +7,10 @@ disagreement. Agreement beyond chance is Cohen's κ.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from pydantic import ValidationError
 
@@ -18,6 +18,30 @@ from webgym.errors import ConfigError
 from webgym.types import Judgement, Scored, Verdict
 
 FILE: Final = "judgements.jsonl"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All that a judge said: of each episode what it said last, and what all of it has cost."""
+
+    judge: str
+    latest: Mapping[str, Judgement]
+    dollars: float = 0.0
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, judgements: Iterable[Judgement]) -> Self:
+        listed = tuple(judgements)
+        return cls(
+            judge=listed[-1].judge,
+            latest={one.episode: one for one in listed},
+            dollars=sum(one.dollars for one in listed),
+            tokens=sum(one.tokens for one in listed),
+        )
+
+    @property
+    def unscorable(self) -> int:
+        return sum(one.verdict.kind == "unscorable" for one in self.latest.values())
 
 
 @dataclass(frozen=True)
@@ -68,31 +92,30 @@ class Diff:
         return (self.agreement - by_chance) / (1 - by_chance) if by_chance < 1 else None
 
 
-def read_verdicts(place: Path) -> dict[str, Judgement]:
-    """What a judge said last of each episode: of a folder of verdicts, its file, or a run with a single judge. Blocks."""
+def read_verdicts(place: Path) -> Judged:
+    """What a judge said: of a folder of verdicts, its file, or a run with a single judge. Blocks."""
     file = _file(place)
-    found: dict[str, Judgement] = {}
+    found: list[Judgement] = []
     try:
         lines = file.read_bytes().splitlines()
     except OSError as e:
         raise ConfigError(f"cannot read {file}: {e.strerror}") from e
     for line in filter(None, lines):
         try:
-            one = Judgement.model_validate_json(line)
+            found.append(Judgement.model_validate_json(line))
         except ValidationError:  # a line that a crash has torn; the run's next writer removes it
             continue
-        found[one.episode] = one
     if not found:
         raise ConfigError(f"{file} has no judgement")
-    return found
+    return Judged.of(found)
 
 
-def compare(a: Mapping[str, Judgement], b: Mapping[str, Judgement]) -> Diff:
+def compare(a: Judged, b: Judged) -> Diff:
     table: Counter[tuple[int, int]] = Counter()
     facts: Counter[tuple[bool, bool]] = Counter()
     differing: list[Disagreement] = []
-    for episode in sorted(a.keys() & b.keys()):
-        one, other = a[episode].verdict, b[episode].verdict
+    for episode in sorted(a.latest.keys() & b.latest.keys()):
+        one, other = a.latest[episode].verdict, b.latest[episode].verdict
         if not isinstance(one, Scored) or not isinstance(other, Scored):
             continue
         rewards = (one.reward, other.reward)
@@ -102,14 +125,14 @@ def compare(a: Mapping[str, Judgement], b: Mapping[str, Judgement]) -> Diff:
         if one.reward != other.reward:
             differing.append(Disagreement(episode, rewards, (why(one), why(other))))
     return Diff(
-        judges=(_name(a), _name(b)),
+        judges=(a.judge, b.judge),
         table=table,
         facts=facts,
         disagreements=tuple(differing),
-        only=(len(a.keys() - b.keys()), len(b.keys() - a.keys())),
-        unscorable=(_unscorable(a), _unscorable(b)),
-        dollars=(sum(one.dollars for one in a.values()), sum(one.dollars for one in b.values())),
-        tokens=(sum(one.tokens for one in a.values()), sum(one.tokens for one in b.values())),
+        only=(len(a.latest.keys() - b.latest.keys()), len(b.latest.keys() - a.latest.keys())),
+        unscorable=(a.unscorable, b.unscorable),
+        dollars=(a.dollars, b.dollars),
+        tokens=(a.tokens, b.tokens),
     )
 
 
@@ -133,11 +156,3 @@ def _file(place: Path) -> Path:
         listed = "\n".join(f"  {path}" for path in found)
         raise ConfigError(f"{place} has verdicts of {len(found)} judges; name one of them:\n{listed}")
     raise ConfigError(f"{place} has no verdicts: name RUN/verdicts/JUDGE, or a run that was judged")
-
-
-def _name(judged: Mapping[str, Judgement]) -> str:
-    return next(iter(judged.values())).judge
-
-
-def _unscorable(judged: Mapping[str, Judgement]) -> int:
-    return sum(one.verdict.kind == "unscorable" for one in judged.values())

@@ -19,7 +19,7 @@ from tests.unit.judge.stored import make_run, rewards
 from webgym import cli
 from webgym.errors import BudgetSpent, ConfigError, EndpointDown, EndpointRefused, UnusableReply
 from webgym.judging.assembly import rubric_judge
-from webgym.judging.diff import compare, read_verdicts
+from webgym.judging.diff import Judged, compare, read_verdicts
 from webgym.judging.running import Patience, judge_all, waiting
 from webgym.store import Run
 from webgym.store.audit import audit
@@ -218,8 +218,8 @@ def judged(episode: int, reward: int | None, judge: str, met: tuple[bool, ...] =
     return Judgement(episode=f"{episode:032x}", judge=judge, verdict=verdict, dollars=0.5, tokens=10, judged=1.0)
 
 
-A = {one.episode: one for one in (judged(n, r, "a") for n, r in enumerate([1, 1, 0, 0, None, 1]))}
-B = {one.episode: one for one in (judged(n, r, "b") for n, r in enumerate([1, 0, 0, 1, 1]))}
+A = Judged.of([judged(5, 0, "a"), *(judged(n, r, "a") for n, r in enumerate([1, 1, 0, 0, None, 1]))])
+B = Judged.of(judged(n, r, "b") for n, r in enumerate([1, 0, 0, 1, 1]))
 
 
 def test_two_judges_are_compared_where_both_have_scored():
@@ -227,19 +227,19 @@ def test_two_judges_are_compared_where_both_have_scored():
     assert diff.compared == 4
     assert diff.agreement == 0.5
     assert diff.kappa == 0.0
-    assert (diff.only, diff.unscorable, diff.dollars, diff.tokens) == ((1, 0), (1, 0), (3.0, 2.5), (60, 50))
+    assert (diff.only, diff.unscorable, diff.dollars, diff.tokens) == ((1, 0), (1, 0), (3.5, 2.5), (70, 50))
     assert [one.rewards for one in diff.disagreements] == [(1, 0), (0, 1)]
 
 
 def test_facts_are_compared_one_by_one():
-    one = {"x": judged(0, 0, "a", (True, False, True))}
-    other = {"x": judged(0, 0, "b", (True, True))}
+    one = Judged.of([judged(0, 0, "a", (True, False, True))])
+    other = Judged.of([judged(0, 0, "b", (True, True))])
     assert compare(one, other).fact_agreement == 0.5
 
 
 def test_judges_that_agree_on_everything_have_a_kappa_of_one_unless_there_is_nothing_to_tell_apart():
     assert compare(A, A).kappa == 1.0
-    same = {name: one for name, one in A.items() if one.verdict == Scored(reward=1)}
+    same = Judged.of(judged(n, 1, "a") for n in range(3))
     assert compare(same, same).kappa is None
 
 
@@ -248,13 +248,13 @@ def test_verdicts_are_found_by_folder_file_or_run(tmp_path: Path, capsys: pytest
         episodes = [one.id for one in run.planned()]
         for judge, given in (("judge one", (1, 1, 0)), ("judge two", (1, 0, 0))):
             if judge == "judge two":
-                assert len(read_verdicts(tmp_path / "run")) == 3
+                assert len(read_verdicts(tmp_path / "run").latest) == 3
             for n, reward in enumerate(given):
                 run.add_judgement(judged(n, reward, judge).model_copy(update={"episode": episodes[n]}))
     folders = [tmp_path / "run" / "verdicts" / folder_of(judge) for judge in ("judge one", "judge two")]
     with pytest.raises(ConfigError, match="2 judges"):
         read_verdicts(tmp_path / "run")
-    assert read_verdicts(folders[0]).keys() == read_verdicts(folders[1] / "judgements.jsonl").keys()
+    assert read_verdicts(folders[0]).latest.keys() == read_verdicts(folders[1] / "judgements.jsonl").latest.keys()
     assert cli.main(["judge", "diff", *map(str, folders)]) == 0
     out = capsys.readouterr().out
     assert "agreement 66.7%" in out
