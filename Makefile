@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge test-stack faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,11 @@ bench-worlds: setup  ## measure the offline web: the full set, rendering, its sh
 
 bench-judge: setup  ## measure the judge: calls and image tokens against the naive order
 	$(BIN)/python -m benchmarks.judge
+
+test-stack: setup  ## two iterations of the loop through real vLLM and LLaMA-Factory; makes their environments (8 GB, minutes)
+	$(BIN)/webgym env make serve
+	$(BIN)/webgym env make llamafactory
+	$(BIN)/pytest tests/stack -m slow -s
 
 faults: setup  ## kill, freeze, starve and flood it; the slow ones too
 	$(BIN)/pytest tests/faults
