@@ -91,7 +91,7 @@ async def _own_run(settings: BenchSettings, console: Console) -> Path:
             watching.append(asyncio.create_task(_follow(events, advance)))
 
         try:
-            missing = await make_truth(folder, cast, stage, watch=watch)
+            await make_truth(folder, cast, stage, watch=watch)
         except RolloutStopped as e:
             raise ConfigError(f"the episodes of {folder} cannot be played: {e}") from e
         finally:
@@ -99,9 +99,9 @@ async def _own_run(settings: BenchSettings, console: Console) -> Path:
                 task.cancel()
             await asyncio.gather(*watching, return_exceptions=True)
     with await asyncio.to_thread(Run.open, folder, read_only=True) as store:
-        odd = await asyncio.to_thread(unexpected, store)
-    if missing:
-        console.print(f"{missing} episodes of {folder} were not played; the same command tries them again.")
+        odd, known = await asyncio.to_thread(unexpected, store), await asyncio.to_thread(count, store)
+    if known < cast.episodes:
+        console.print(f"{cast.episodes - known} episodes of {folder} have no truth; the same command plays them again.")
     if odd:
         listed = ", ".join(odd[:SHOWN])
         console.print(f"{len(odd)} episodes did not end as their agent was made to ({listed}); their truth says so.")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import random
+import re
+from dataclasses import replace
+from html import unescape
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.offline import Address, pages
 from tests.unit.judge_bench.episodes import episode, step
 from webgym.judge.blocking import look_for_blocking
 from webgym.refusals import SHORT, Page, find_refusal
 from webgym.types import Blocked
+from webgym.worlds.sites import KINDS
 
 ARTICLE = (
     "A CAPTCHA is a test that asks visitors to prove they are human. Websites say: please verify you are human, "
@@ -107,6 +114,25 @@ def test_no_page_however_odd_breaks_the_detector_and_certainty_takes_a_reason(
 ):
     found = find_refusal(Page(url, title, status, text))
     assert found is None or found.reason
+
+
+def seen_at(address: Address) -> Page:
+    """A page of the offline web as an observation tells it, the whole text at once."""
+    found = address.ask()
+    html = found.body.decode()
+    title = re.search(r"<title>(.*?)</title>", html, re.DOTALL)
+    text = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)
+    return Page(f"http://{address.host}{address.path}", unescape(title[1]) if title else "", found.status, unescape(text))
+
+
+def test_no_ordinary_page_of_the_offline_web_raises_an_alarm_and_the_one_that_refuses_robots_does():
+    found = list(pages(4 * len(KINDS), random.Random("ordinary")))
+    alarms = [address for address in found if address.path != "/partners" and find_refusal(seen_at(address)) is not None]
+    assert alarms == []
+    for address in found[::4]:
+        refused = find_refusal(seen_at(replace(address, path="/partners")))
+        assert refused is not None
+        assert refused.strength == "certain"
 
 
 # ── Episodes ──
