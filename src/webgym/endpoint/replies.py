@@ -87,5 +87,10 @@ def _no_constant(name: str) -> NoReturn:
 
 def _places(error: ValidationError) -> str:
     problems = error.errors(include_input=False, include_url=False, include_context=False)
-    listed = "; ".join(f"{'.'.join(map(str, p['loc'])) or 'all of it'}: {p['msg']}" for p in problems[:5])
+    listed = "; ".join(f"{'.'.join(map(_name, p['loc'])) or 'all of it'}: {p['msg']}" for p in problems[:5])
     return f"the reply does not fit the schema: {listed}"[:600]
+
+
+def _name(place: object) -> str:
+    """A field as we would name one: a reply may have fields that are whole sentences, and this is said in our own name."""
+    return re.sub(r"\W+", "_", str(place))[:40]
