@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from webgym.judging.running import Tally
 from webgym.loop import memory, training
 from webgym.loop.display import Display, Glance, of_rollout
-from webgym.loop.figures import measure
+from webgym.loop.figures import Figures, measure
 from webgym.loop.serving import ModelHost
 from webgym.loop.settings import LoopSettings
 from webgym.loop.state import (
@@ -38,11 +40,14 @@ from webgym.loop.state import (
 )
 from webgym.loop.verdicts import JudgeKind, judge_rest
 from webgym.rolling.assembly import Played, Rolling, acting, browsing, monitor, play
+from webgym.rolling.settings import RolloutSettings
 from webgym.rollout.agent import NewAgent
 from webgym.rollout.client import Client
 from webgym.store import Run
 from webgym.train.job import Progress
 from webgym.types import Split
+
+T = TypeVar("T")
 
 
 class Stopped(Exception):  # not an error: a person asked for it
@@ -90,6 +95,7 @@ class Stage:
     stopper: Stopper
     lasting: AsyncExitStack  # what stays up from iteration to iteration
     _client: Client | None = field(default=None, init=False)
+    _monitor: str = field(default="", init=False)  # where people watch
 
     async def client(self) -> Client:
         """The browsers and the offline web, which serve every rollout of this process."""
@@ -113,8 +119,7 @@ class Stage:
 
             @asynccontextmanager
             async def watched(rolling: Rolling) -> AsyncIterator[None]:
-                if settings.monitor is not None:
-                    await stack.enter_async_context(monitor(settings, rolling))
+                await self._show(stack, settings, rolling)
                 self.display.follow(of_rollout(rolling.events))
                 with self.stopper.calling(rolling.stop):
                     yield
@@ -126,6 +131,16 @@ class Stage:
             raise Stopped
         return played
 
+    async def _show(self, stack: AsyncExitStack, settings: RolloutSettings, rolling: Rolling) -> None:
+        """The monitor of a rollout, at the address of the one before: whoever watches stays where they are."""
+        if settings.monitor is None:
+            return
+        port = urlsplit(self._monitor).port or settings.monitor
+        address = await stack.enter_async_context(monitor(settings.model_copy(update={"monitor": port}), rolling))
+        if address != self._monitor:
+            self._monitor = address
+            self.display.say(f"Monitor: {address}")
+
 
 async def rollout(stage: Stage, iteration: int) -> RolloutDone:
     played = await stage.play("train", iteration)
@@ -133,14 +148,21 @@ async def rollout(stage: Stage, iteration: int) -> RolloutDone:
 
 
 async def judge(stage: Stage, iteration: int) -> JudgeDone:
-    name = await judge_rest(stage.settings, stage.judge, stage.train, iteration, _judging(stage.display))
-    return JudgeDone(judge=name, figures=await asyncio.to_thread(measure, stage.train, iteration, name))
+    name, figures = await _score(stage, stage.train, iteration)
+    return JudgeDone(judge=name, figures=figures)
 
 
 async def evaluate(stage: Stage, version: int) -> EvaluateDone:
     await stage.play("test", version)
-    name = await judge_rest(stage.settings, stage.judge, stage.test, version, _judging(stage.display))
-    return EvaluateDone(judge=name, figures=await asyncio.to_thread(measure, stage.test, version, name))
+    name, figures = await _score(stage, stage.test, version)
+    return EvaluateDone(judge=name, figures=figures)
+
+
+async def _score(stage: Stage, store: Run, iteration: int) -> tuple[str, Figures]:
+    """Verdicts that are missing, then the figures; also whose verdicts they are."""
+    rest = judge_rest(stage.settings, stage.judge, store, iteration, _judging(stage.display))
+    name = await _stoppable(stage, rest)
+    return name, await asyncio.to_thread(measure, store, iteration, name)
 
 
 async def replay(stage: Stage, iteration: int) -> ReplayDone:
@@ -152,9 +174,18 @@ async def replay(stage: Stage, iteration: int) -> ReplayDone:
 async def train(stage: Stage, iteration: int) -> TrainDone:
     if stage.host is not None:
         await stage.host.rest()
-    working = asyncio.ensure_future(training.learn(stage.trainer, iteration, _following(stage.display)))
+    return await _stoppable(stage, training.learn(stage.trainer, iteration, _following(stage.display)))
+
+
+async def _stoppable(stage: Stage, work: Coroutine[Any, Any, T]) -> T:
+    """Work that is given up when a person asks to stop: it is done again from its beginning, or goes on by itself."""
+    working = asyncio.create_task(work)
+
+    def give_up() -> None:
+        working.cancel()
+
     try:
-        with stage.stopper.calling(_cancelling(working)):
+        with stage.stopper.calling(give_up):
             return await working
     except asyncio.CancelledError:
         if stage.stopper.requested:
@@ -163,13 +194,6 @@ async def train(stage: Stage, iteration: int) -> TrainDone:
     finally:
         working.cancel()
         await asyncio.wait({working})
-
-
-def _cancelling(working: asyncio.Future[TrainDone]) -> Callable[[], None]:
-    def cancel() -> None:
-        working.cancel()
-
-    return cancel
 
 
 async def publish(stage: Stage, iteration: int) -> PublishDone:
