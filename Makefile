@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge test-stack faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge env-serve env-llamafactory test-stack faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,14 +60,24 @@ test-stack: setup  ## two iterations of the loop through real vLLM and LLaMA-Fac
 	$(BIN)/webgym env make llamafactory
 	$(BIN)/pytest tests/stack -m slow -s
 
+env-serve: setup  ## make and check the environment of vLLM (.venv-serve)
+	$(BIN)/webgym env make train
+	$(BIN)/webgym env make serve
+	$(BIN)/webgym env check serve
+
+env-llamafactory: setup  ## make and check the environment of LLaMA-Factory (.venv-llamafactory)
+	$(BIN)/webgym env make train
+	$(BIN)/webgym env make llamafactory
+	$(BIN)/webgym env check llamafactory
+
 faults: setup  ## kill, freeze, starve and flood it; the slow ones too
 	$(BIN)/pytest tests/faults
 
 soak: setup  ## ten minutes of load; memory, handles and processes must stay flat
 	$(BIN)/python -m tests.soak
 
-clean:  ## remove .venv and every cache
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+clean:  ## remove every environment and cache
+	rm -rf $(VENV) .venv-serve .venv-llamafactory .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Sets $$python to the first Python that starts, is new enough and can make a venv. A name on PATH proves nothing (a
