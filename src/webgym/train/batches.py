@@ -78,8 +78,8 @@ class Batch:
 class Collator:
     """Makes batches of encoded samples."""
 
-    def __init__(self, processor: Any, images: ImageFolders) -> None:
-        self._pixels = _Pixels(processor.image_processor, images)
+    def __init__(self, processor: Any, images: ImageFolders, *, cache_bytes: int = _CACHE_BYTES) -> None:
+        self._pixels = _Pixels(processor.image_processor, images, cache_bytes)
         self._image_id: int = processor.image_token_id
         self._pad: int = processor.tokenizer.pad_token_id or 0
 
@@ -112,8 +112,8 @@ class Collator:
 class _Pixels:
     """Images as patches; the latest stay in memory, because neighbouring steps show the same screenshots."""
 
-    def __init__(self, processor: Any, images: ImageFolders) -> None:
-        self._processor, self._images = processor, images
+    def __init__(self, processor: Any, images: ImageFolders, most: int) -> None:
+        self._processor, self._images, self._most = processor, images, most
         self._kept: OrderedDict[str, tuple[torch.Tensor, torch.Tensor]] = OrderedDict()
         self._bytes = 0
 
@@ -139,11 +139,12 @@ class _Pixels:
 
     def _keep(self, sha256: str, fresh: tuple[torch.Tensor, torch.Tensor] | None) -> None:
         if fresh is None:
-            self._kept.move_to_end(sha256)
+            if sha256 in self._kept:  # a fresh one of the same batch may just have taken its room
+                self._kept.move_to_end(sha256)
             return
         self._kept[sha256] = (fresh[0].clone(), fresh[1])  # a view would keep its whole batch alive
         self._bytes += fresh[0].nbytes
-        while self._bytes > _CACHE_BYTES and len(self._kept) > 1:
+        while self._bytes > self._most and len(self._kept) > 1:
             _, (patches, _) = self._kept.popitem(last=False)
             self._bytes -= patches.nbytes
 

@@ -62,6 +62,15 @@ def test_padding_changes_nothing_and_the_loss_is_that_of_the_model_itself(parts,
     torch.testing.assert_close(together, torch.cat(alone), atol=2e-5, rtol=1e-4)
 
 
+def test_batches_are_the_same_with_room_for_one_image_as_for_all(parts, model: Path, tmp_path: Path) -> None:
+    roomy, rows, _ = parts
+    narrow = Collator(load_processor(model), ImageFolders([tmp_path / "images"]), cache_bytes=1)
+    narrow.collate(rows[:1])
+    for batch in ([*rows[1:], rows[0]], rows, rows[::-1]):  # what was kept meets fresh images that take its room
+        found, expected = narrow.collate(batch), roomy.collate(batch)
+        torch.testing.assert_close(found.inputs["pixel_values"], expected.inputs["pixel_values"], rtol=0, atol=0)
+
+
 def test_an_image_that_is_not_its_names_bytes_is_never_trained_on(parts) -> None:
     collator, rows, images = parts
     images.path(rows[0].images[0]).write_bytes(images.get(rows[1].images[1]))
