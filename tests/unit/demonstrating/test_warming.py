@@ -1,0 +1,61 @@
+"""The tasks of a warm-up, and its settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from webgym.config import load
+from webgym.demonstrating.settings import WarmUpSettings
+from webgym.demonstrating.warming import write_families
+from webgym.errors import ConfigError
+from webgym.loop.leakage import check_apart
+from webgym.loop.settings import LoopSettings
+from webgym.tasks.files import TaskFile
+
+CONFIGS = Path(__file__).parents[3] / "configs"
+
+
+def settings_in(folder: Path, *given: str) -> WarmUpSettings:
+    arguments = ["--config", str(CONFIGS / "proof-warm-up.yaml"), "--folder", str(folder), *given]
+    return load(WarmUpSettings, arguments, command="webgym warm-up")
+
+
+def test_no_website_is_shown_and_practised_or_tested(tmp_path):
+    settings = settings_in(tmp_path, "--demonstrations", "24", "--practice.train-sites", "3", "--practice.test-sites", "2")
+    shown = tmp_path / "shown.parquet"
+    write_families(settings, shown)
+    with TaskFile.open(shown) as demonstrated, TaskFile.open(settings.tasks_file) as practised:
+        first, rest = list(demonstrated), list(practised)
+    assert len(first) == 24
+    assert [sum(task.split == split for task in rest) for split in ("train", "test")] == [12 * 3 * 3, 12 * 2]
+    assert not {task.website for task in first} & {task.website for task in rest}
+    assert not {task.subdomain for task in first} & {task.subdomain for task in rest}
+    assert len(check_apart(settings.tasks_file, settings.tasks_file)) == 24
+
+
+def test_tasks_that_are_there_are_not_made_again(tmp_path):
+    settings = settings_in(tmp_path, "--demonstrations", "12", "--practice.train-sites", "1", "--practice.test-sites", "1")
+    write_families(settings, tmp_path / "shown.parquet")
+    before = settings.tasks_file.stat().st_mtime_ns
+    write_families(settings, tmp_path / "shown.parquet")
+    assert settings.tasks_file.stat().st_mtime_ns == before
+
+
+def test_an_unknown_kind_of_site_is_refused_before_anything_is_written(tmp_path):
+    settings = settings_in(tmp_path, "--practice.kinds", "casino")
+    with pytest.raises(ConfigError, match="casino"):
+        write_families(settings, tmp_path / "shown.parquet")
+    assert not settings.tasks_file.exists()
+
+
+def test_the_warm_up_shows_pages_as_the_loop_will(tmp_path):
+    """What was learned from demonstrations must not look different in practice."""
+    shown = settings_in(tmp_path)
+    loop = load(LoopSettings, ["--config", str(CONFIGS / "proof.yaml")], command="webgym train")
+    assert shown.model.model_dump(exclude={"policy"}) == loop.model.model_dump(exclude={"policy"})
+    assert shown.engine.session == loop.engine.session
+    assert shown.worlds == loop.worlds
+    assert loop.checkpoint == Path("runs/proof/seed-0/warm")
+    assert loop.tasks == Path("runs/proof/tasks.parquet")
