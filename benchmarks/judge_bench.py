@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvloop
@@ -23,7 +24,7 @@ from rich.table import Table
 from tests.standin.flipping import FlippingModel, ModelJudge
 from webgym.endpoint import Endpoint, EndpointSettings
 from webgym.judge.bench.figures import Estimate, Figures, figures
-from webgym.judge.bench.labelled import labelled, truth_of
+from webgym.judge.bench.labelled import Labelled, labelled, truth_of
 from webgym.judge.bench.measuring import Judge, measure
 from webgym.judge.bench.plot import plot
 from webgym.judge.bench.table import table
@@ -45,12 +46,13 @@ async def run(cast: Cast, runs: Path, picture: Path | None) -> int:
         odd = unexpected(store)
         for line in odd:
             console.print(f"ended otherwise than it was made to: {line}", highlight=False, markup=False)
-        known = await _measured(store, WorldsJudge())
+        episodes, truth = list(labelled(store)), truth_of(store)
+        known = await _measured(WorldsJudge(), episodes, truth)
         console.print(table(known))
         rows = Table("said wrongly", "of stand-ins", "interval holds it", "accuracy of the first", title="Stand-in models")
         shares = []
         for rate in RATES:
-            found = [await _stand_in(store, rate, seed) for seed in range(SEEDS)]
+            found = [await _stand_in(episodes, truth, rate, seed) for seed in range(SEEDS)]
             held = sum(holds(one.overall.accuracy, 1 - rate) for one in found) / SEEDS
             shares.append(held)
             rows.add_row(f"{rate:.0%}", str(SEEDS), f"{held:.0%}", _told(found[0].overall.accuracy))
@@ -63,16 +65,15 @@ async def run(cast: Cast, runs: Path, picture: Path | None) -> int:
     return int(missing > 0 or bool(odd) or not right or sum(shares) / len(shares) < 0.9)
 
 
-async def _stand_in(store: Run, rate: float, seed: int) -> Figures:
-    truths = {one.episode.id: one.truth for one in labelled(store)}
-    model = FlippingModel(truths, rate, rate, seed=seed)
+async def _stand_in(episodes: Sequence[Labelled], truth: str, rate: float, seed: int) -> Figures:
+    model = FlippingModel({one.episode.id: one.truth for one in episodes}, rate, rate, seed=seed)
     async with model.serving() as url, Endpoint(EndpointSettings(url=url, model="flipping", concurrency=16)) as endpoint:
-        return await _measured(store, ModelJudge(endpoint, f"a stand-in that errs {rate:.0%} of the time"))
+        return await _measured(ModelJudge(endpoint, f"a stand-in that errs {rate:.0%} of the time"), episodes, truth)
 
 
-async def _measured(store: Run, judge: Judge) -> Figures:
-    cases = await measure(judge, labelled(store), at_once=16)
-    return figures(cases, judge=judge.name, truth=truth_of(store), run=store.info.name, made=time.time())
+async def _measured(judge: Judge, episodes: Sequence[Labelled], truth: str) -> Figures:
+    cases = await measure(judge, episodes, at_once=16)
+    return figures(cases, judge=judge.name, truth=truth, run="judge bench", made=time.time())
 
 
 def holds(estimate: Estimate, value: float) -> bool:

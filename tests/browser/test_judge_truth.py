@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -30,15 +31,35 @@ from webgym.types import Answer, Answered, Look, Navigate, Observation, Task
 from webgym.worlds import tasks
 from webgym.worlds.server import WorldServer
 
-CAST = Cast(tasks=3, seed=1)
+CAST = Cast(tasks=2, seed=1)
 STAGE = Stage(sessions=3, sandbox=os.geteuid() != 0)
 KEY = "a-key-for-the-tests-only"
 OUTLINE = Look(accessibility=True)
 
 
+async def interrupted(folder: Path) -> None:
+    """Begin to make the run and stop as Ctrl-C would, with some episodes done and some under way."""
+    making = asyncio.create_task(make_truth(folder, CAST, STAGE))
+    while True:
+        await asyncio.sleep(0.2)
+        assert not making.done()
+        if (folder / "run.json").exists():
+            with Run.open(folder, read_only=True) as run:
+                if len(run.outcomes()) >= 2:
+                    break
+    making.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await making
+    with Run.open(folder) as run:
+        assert 2 <= len(run.outcomes()) < CAST.episodes
+
+
 @pytest.mark.timeout(280)
-async def test_the_cast_plays_as_it_was_made_to_and_the_programmatic_judge_is_always_right(tmp_path: Path):
+async def test_the_cast_plays_as_made_though_interrupted_and_the_programmatic_judge_is_always_right(
+    tmp_path: Path,
+):
     folder = tmp_path / CAST.folder
+    await interrupted(folder)
     assert await make_truth(folder, CAST, STAGE) == 0
     with Run.open(folder) as run:
         assert truth_of(run) == WorldsJudge.name

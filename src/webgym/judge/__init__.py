@@ -8,6 +8,7 @@ criteria   what is asked: prompts, fenced data, screenshots
 reading    what may be replied, and what makes a reply useless
 models     the endpoints of a judge, open for asking
 rubric     the judge: look → blocked? → claims → facts → reference answer
+foreign    actions of other systems, in their own words
 bench      how good a judge is, against episodes whose truth is known
 
 Invariant: reward 1 needs a usable reply about every claim and every fact. Whatever else happens is `Scored(0)` for a

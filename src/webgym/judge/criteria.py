@@ -14,6 +14,7 @@ from webgym.endpoint import Data, Image, Message
 from webgym.endpoint.messages import Part
 from webgym.judge import prompts
 from webgym.judge.evidence import Shot
+from webgym.judge.foreign import foreign_words
 from webgym.judge.reading import (
     ClaimsReply,
     FactsReply,
@@ -146,11 +147,18 @@ def _history(episode: Episode, shown: Sequence[Shot]) -> str:
 
 def _line(step: Step, screenshot: int | None) -> str:
     seen = f"screenshot {screenshot}, " if screenshot is not None else ""
-    done = step.action.model_dump_json(exclude_defaults=True, exclude={"kind"}) if step.action is not None else ""
-    kind = step.action.kind if step.action is not None else "nothing: its reply could not be read"
     where = f"{cut(step.url, ADDRESS_CAP)} {cut(step.title, TITLE_CAP)!r}"
     failed = " (had no effect)" if step.error is not None else ""
-    return f"step {step.index + 1}: {seen}at {where}: {kind} {cut(done, ACTION_CAP)}{failed}"
+    return f"step {step.index + 1}: {seen}at {where}: {_done(step)}{failed}"
+
+
+def _done(step: Step) -> str:
+    if step.action is not None:
+        told = step.action.model_dump_json(exclude_defaults=True, exclude={"kind"})
+        return f"{step.action.kind} {cut(told, ACTION_CAP)}"
+    if (words := foreign_words(step)) is not None:
+        return f"in the words of the agent's own system: {cut(words, ACTION_CAP)}"
+    return "nothing: its reply could not be read"
 
 
 def cut(text: str, cap: int) -> str:

@@ -48,6 +48,7 @@ SITES: Final = 10_000  # of each kind, from which tasks are drawn
 NUMBERS: Final = 50
 TRIES: Final = 400
 DEEDS: Final = 3  # every third task asks to do something, where its kind of site has such
+DEED_TRIES: Final = 30
 LIMIT: Final = 120  # steps: an oracle scrolls as long as it must
 WORD = "bench"  # where a run's settings say what it was made of
 
@@ -99,7 +100,7 @@ def draw_tasks(cast: Cast) -> list[WorldTask]:
         shape = SHAPES[(number + number // len(kinds)) % len(SHAPES)]
         for attempt in range(TRIES):
             task = _tried(kinds[number % len(kinds)], shape, chance)
-            deed = number % DEEDS == DEEDS - 1 and attempt < TRIES // 4
+            deed = number % DEEDS == DEEDS - 1 and attempt < DEED_TRIES
             if task is not None and str(task.id) not in found and (does(task) or not deed):
                 found[str(task.id)] = task
                 break

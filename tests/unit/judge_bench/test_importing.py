@@ -20,6 +20,7 @@ from webgym.judge.bench.labelled import labelled
 from webgym.judge.bench.pictures import Shape, shape_of
 from webgym.judge.bench.sources.cua_verifier_bench import CuaVerifierBench
 from webgym.judge.bench.sources.online_mind2web import OnlineMind2Web
+from webgym.judge.criteria import claims_question
 from webgym.store import Run
 from webgym.types import Answer
 
@@ -113,6 +114,16 @@ def test_trajectories_of_both_forms_become_episodes_with_the_peoples_word_as_tru
     assert second.episode.task.website == "https://shop.example"
     assert [step.reply.text if step.reply else None for step in second.episode.steps] == ["act 0", "act 1", None, None]
     assert run.images.get(second.episode.final_screenshot or "") == picture(2, "JPEG")
+    run.close()
+
+
+def test_the_rubric_judge_is_told_what_was_done_in_the_words_of_the_source(tmp_path: Path):
+    first_form(tmp_path, "aa11")
+    _, run = bring(tmp_path, [label("aa11", "1")])
+    (found,) = labelled(run)
+    asked = repr(claims_question(found.episode, ()).messages)
+    assert "<input> -> TYPE: lamp" in asked
+    assert "could not be read" not in asked
     run.close()
 
 

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from webgym.errors import ConfigError
 from webgym.judge.bench.labelled import TRUTH
 from webgym.judge.bench.pictures import Shape, shape_of
+from webgym.judge.foreign import foreign_step
 from webgym.store import Run
 from webgym.store.plan import episode_id
 from webgym.types import (
@@ -32,14 +33,12 @@ from webgym.types import (
     FactGroup,
     Judgement,
     Provenance,
-    Reply,
     Scored,
     Step,
     StepLimit,
     Task,
 )
 
-FOREIGN: Final = "an action of another system, kept in its own words"
 SHOWN: Final = 5  # faults that an error names
 
 
@@ -196,14 +195,7 @@ def _episode(source: Source, run: str, record: Record, hashes: Sequence[str | No
     task = _task(source, record)
     seen = [sha256 for sha256 in hashes if sha256 is not None]
     steps = [
-        Step(
-            index=index,
-            screenshot=sha256,
-            url=moment.url,
-            title="",
-            reply=Reply(text=moment.words) if moment.words else None,
-            invalid=FOREIGN if moment.words else "nothing is recorded",
-        )
+        foreign_step(index, sha256, moment.url, moment.words)
         for index, (moment, sha256) in enumerate(zip(record.moments, hashes, strict=True))
     ]
     last = seen[-1] if seen else None
