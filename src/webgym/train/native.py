@@ -120,7 +120,8 @@ class Trainer:
         self._keeps_state = accelerator.distributed_type.value != "DEEPSPEED"  # its state is sharded in a format of its own
         known = job.optimizer if self._keeps_state else None
         self._resume = load_optimizer(self._model, self._plain_optimizer, known)
-        self._digest = hashlib.sha256(job.samples.read_bytes()).hexdigest()
+        with job.samples.open("rb") as file:
+            self._digest = hashlib.file_digest(file, "sha256").hexdigest()
 
     @property
     def _plain_optimizer(self) -> Any:

@@ -106,24 +106,17 @@ def load_optimizer(model: Any, optimizer: Any, folder: Path | None) -> Resume:
     for key, value in flat.items():
         name, _, what = key.rpartition("/")
         state.setdefault(name, {})[what] = value
-    now = get_optimizer_state_dict(model, optimizer, options=_FULL)
-    shapes = {name: tuple(one.shape) for name, one in model.named_parameters() if one.requires_grad}
-    trained = {_plain(name) for name in shapes}
-    if not set(state) <= trained:
-        strange = sorted(set(state) - trained)[0]
-        raise ConfigError(f"optimizer: {folder} is of another model or other layers: nothing here trains {strange}")
-    now["state"] = state
-    set_optimizer_state_dict(model, optimizer, now, options=_FULL)
+    trained = {name.removeprefix("module.") for name, one in model.named_parameters() if one.requires_grad}
+    if strange := sorted(set(state) - trained):
+        raise ConfigError(f"optimizer: {folder} is of another model or other layers: nothing here trains {strange[0]}")
+    groups = get_optimizer_state_dict(model, optimizer)["param_groups"]  # whole on every process, unlike a full state
+    set_optimizer_state_dict(model, optimizer, {"state": state, "param_groups": groups}, options=_FULL)
     return resume
 
 
-def _plain(name: str) -> str:
-    return name.removeprefix("module.")
-
-
 def optimizer_tensors(model: Any, optimizer: Any) -> dict[str, torch.Tensor]:
-    """Both moments and the step of every parameter, whole, on the CPU. Every process has to call it."""
-    state = get_optimizer_state_dict(model, optimizer, options=_FULL)["state"]
+    """Both moments and the step of every parameter, whole, on the CPU. Every process calls it, the first gets them."""
+    state = get_optimizer_state_dict(model, optimizer, options=_FULL).get("state", {})
     return {f"{name}/{what}": value.contiguous() for name, one in state.items() for what, value in one.items()}
 
 
