@@ -38,8 +38,8 @@ Look = Callable[[], Glance]
 class Display:
     """The loop on a console. `iterations` is how many there are to be."""
 
-    def __init__(self, console: Console, iterations: int) -> None:
-        self.console, self._iterations = console, iterations
+    def __init__(self, console: Console, iterations: int, *, lines: float = LINES) -> None:
+        self.console, self._iterations, self._pause = console, iterations, lines
         self._look: Look = Glance
 
     def say(self, text: str) -> None:
@@ -83,13 +83,13 @@ class Display:
     async def _lines(self, name: str) -> None:
         began = time.monotonic()
         while True:
-            await asyncio.sleep(LINES)
+            await asyncio.sleep(self._pause)
             glance = self._look()
             of = f"{glance.done} of {glance.total}" if glance.total is not None else ""
             self.say(f"{name}: {of} {glance.text} ({_time(time.monotonic() - began)})")
 
 
-def of_rollout(events: Events, before: str = "") -> Look:
+def of_rollout(events: Events) -> Look:
     """How far a rollout is, with its success so far."""
 
     def look() -> Glance:
@@ -101,8 +101,6 @@ def of_rollout(events: Events, before: str = "") -> Look:
             parts.append(f"{counts.doing['failed']} failed")
         if events.notice:
             parts.append(events.notice)
-        if before:
-            parts.append(before)
         return Glance(sum(counts.doing[one] for one in ENDED), counts.total, ", ".join(parts))
 
     return look

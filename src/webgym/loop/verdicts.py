@@ -20,7 +20,7 @@ from webgym.rollout.blocking import BlockList
 from webgym.store import Run
 
 JudgeKind = Literal["worlds", "rubric"]
-GIVE_UP_AFTER: Final = 20  # episodes in a row for which the judge's model is down
+GIVE_UP_AFTER: Final = 20  # episodes in a row for which the judge's model is down; all of them, if there are fewer
 
 
 async def judge_rest(
@@ -33,6 +33,7 @@ async def judge_rest(
         if left and kind == "worlds":  # a verifier that could not tell will not tell tomorrow
             judged = await asyncio.to_thread(store.latest_judgements, judge.name)
             left = [one for one in left if one not in judged]
+        patience.give_up_after = min(GIVE_UP_AFTER, max(1, len(left)))
         await judge_all(store, judge, left, at_a_time=settings.engine.gates.judge, patience=patience, advance=advance)
         if patience.stopped is not None:
             raise EndpointDown(f"the judge stopped: {patience.stopped}. Put that right; the same command goes on")
