@@ -44,7 +44,7 @@ from webgym.train.serving.chat import ask_of, completion_of
 from webgym.train.serving.engine import RETRY_SECONDS, Answer, Ask, Engine
 from webgym.train.serving.prompt import Prompter
 from webgym.train.serving.settings import LOOPBACK, EmbeddedSettings
-from webgym.train.serving.weights import load
+from webgym.train.serving.weights import Loaded, load
 from webgym.train.serving.wire import (
     ChatRequest,
     ErrorBody,
@@ -59,6 +59,7 @@ from webgym.train.serving.wire import (
 log = logging.getLogger(__name__)
 
 READERS: Final = 2  # prompts read at once; more would only take the processor from the engine
+STEP_SECONDS: Final = 60.0  # the longest that one step of the engine may take
 CLIENT_LEFT: Final = 499
 OPENAI_STATUS: Final = {422: 400}
 
@@ -172,13 +173,21 @@ class ModelApp:
             if loaded.words != self._engine.loaded.words:
                 raise BadRequest("checkpoint: its tokenizer, template or image processor differ: start a new server for it")
             load_seconds = time.monotonic() - began
-            swapped = self._engine.swap(loaded, drain_seconds=limits.drain_seconds)
-            pause = await asyncio.wrap_future(swapped)
+            pause = await self._swap(loaded)
         log.info("weights of %s: read in %.2f s, swapped in %.3f s", wanted, load_seconds, pause)
         done = Reloaded(
             generation=self._engine.generation, checkpoint=str(wanted), load_seconds=load_seconds, pause_seconds=pause
         )
         return _json(200, done)
+
+    async def _swap(self, loaded: Loaded) -> float:
+        drain = self._settings.http.drain_seconds
+        swapped = self._engine.swap(loaded, drain_seconds=drain)
+        try:
+            async with asyncio.timeout(drain + STEP_SECONDS):
+                return await asyncio.wrap_future(swapped)
+        except TimeoutError:
+            raise Unavailable("the engine did not come to rest: start the server anew") from None
 
     async def _read(self, request: Request, kind: type[M]) -> M:
         """A body that is what it should be. Raises the error that names the field."""

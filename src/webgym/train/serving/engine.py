@@ -139,7 +139,7 @@ class Engine:
         with self._bell:
             if self._stopping:
                 raise Unavailable("the server is stopping", retry_after=RETRY_SECONDS)
-            if len(self._waiting) >= self._settings.waiting:
+            if len(self._waiting) + len(self._active) >= self._settings.rows + self._settings.waiting:
                 raise Overloaded(f"{len(self._waiting)} requests are waiting", retry_after=RETRY_SECONDS)
             self._waiting.append(ask)
             self._bell.notify()
@@ -177,9 +177,7 @@ class Engine:
             self._release(ask for ask in list(self._active) if ask.dropped)
             if self._swap is not None:
                 self._try_swap(self._swap)
-            fresh = self._admit() if self._swap is None else []
-            if self._active:
-                self._step(fresh)
+            self._step()
         self._fail([*self._active, *self._waiting], Unavailable("the server is stopping", retry_after=RETRY_SECONDS))
         if self._swap is not None:
             self._swap.done.set_exception(Unavailable("the server is stopping"))
@@ -199,8 +197,8 @@ class Engine:
                 with self._bell:
                     self._waiting.appendleft(ask)
                 break
-            fresh.append(self._runner.begin(ask.prompt, len(self._active), known))
             self._active.append(ask)
+            fresh.append(self._runner.begin(ask.prompt, len(self._active) - 1, known))
             budget -= fresh[-1].count
         return fresh
 
@@ -213,11 +211,14 @@ class Engine:
             slots.clear()  # it had grown for others; alone, every request that was accepted fits
         return not self._active
 
-    def _step(self, fresh: list[Fresh]) -> None:
-        asks = list(self._active)
-        continued = [ask.newest() for ask in asks[: len(asks) - len(fresh)]]
+    def _step(self) -> None:
+        """One more token for every active sequence, those that join now included."""
         try:
-            logits = self._runner.step(continued, fresh)
+            fresh = self._admit() if self._swap is None else []
+            asks = list(self._active)
+            if not asks:
+                return
+            logits = self._runner.step([ask.newest() for ask in asks[: len(asks) - len(fresh)]], fresh)
             drawn = draw(logits, [ask.sampling for ask in asks], [ask.chance.random() for ask in asks])
             self._release(ask for ask, token in zip(asks, drawn, strict=True) if self._take(ask, token))
         except Exception as e:

@@ -134,24 +134,30 @@ class ServerProcess:
 
     async def _hear(self, write_to: Path | None) -> None:
         assert self._process.stdout is not None
-        with write_to.open("ab") if write_to is not None else contextlib.nullcontext(sys.stderr.buffer) as out:
-            while True:
-                try:
-                    line = await self._process.stdout.readline()
-                except ValueError:  # a line over the limit: what was read of it is dropped
-                    continue
-                if not line:
-                    break
-                self._note(line.decode(errors="replace").rstrip())
-                out.write(line)
-                out.flush()
-        if not self._heard.done():
-            self._heard.set_result(None)
+        try:
+            with write_to.open("ab") if write_to is not None else contextlib.nullcontext(sys.stderr.buffer) as out:
+                while line := await _line(self._process.stdout):
+                    self._note(line.decode(errors="replace").rstrip())
+                    with contextlib.suppress(OSError):  # no room for its log is no reason to stop a server
+                        out.write(line)
+                        out.flush()
+        finally:
+            if not self._heard.done():
+                self._heard.set_result(None)
 
     def _note(self, line: str) -> None:
         self._words.append(line)
         if self._awaited and line.startswith(self._awaited) and not self._heard.done():
             self._heard.set_result(line)
+
+
+async def _line(output: asyncio.StreamReader) -> bytes:
+    """One line, empty at the end; what is longer than the limit is cut out."""
+    while True:
+        try:
+            return await output.readline()
+        except ValueError:
+            continue
 
 
 def _alive(process: psutil.Process) -> bool:

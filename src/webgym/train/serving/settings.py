@@ -31,9 +31,7 @@ Deadline = Annotated[float, Field(gt=0, le=3600)]
 class EngineSettings(Wire):
     """What the embedded server's engine may use. The defaults suit a model of a few million parameters on two cores."""
 
-    threads: Annotated[int, Field(ge=0, le=256)] = Field(
-        0, description="Of torch; 0: half the cores, browsers need some."
-    )
+    threads: Annotated[int, Field(ge=0, le=256)] = Field(0, description="Of torch; 0: half the cores, browsers need some.")
     rows: Annotated[int, Field(ge=1, le=512)] = Field(32, description="Sequences that are continued together.")
     waiting: Annotated[int, Field(ge=1, le=65536)] = Field(256, description="Requests in the queue; one more gets 429.")
     context: Annotated[int, Field(ge=16, le=1 << 20)] = Field(16_384, description="Tokens of prompt and reply together.")
