@@ -6,8 +6,8 @@
 Invariants. Reward 1 needs usable replies in which every claim is shown, every fact is met on a screenshot that was shown,
 and the answer agrees with the reference answer if there is one. Reward 0 needs a usable reply that says what fails, or an
 answer that says nothing. Everything else is `Unscorable`: an episode that neither the agent nor its step limit ended, a
-website that refused, a model that is down, a reply that cannot be used, a screenshot that cannot be read. `judge` raises none
-of these; judging the episode again later is all that is needed.
+website that refused, a model that is down, a reply that cannot be used, a screenshot that cannot be read. `judge` raises
+none of these; judging the episode again later is all that is needed.
 
 No browser is held while it judges. Screenshots are in memory for as long as the call that shows them.
 """
