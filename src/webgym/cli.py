@@ -282,7 +282,7 @@ COMMANDS: dict[str, Command] = {
         """\
         webgym train --config configs/train-demo.yaml                   # a tiny model on the offline web, on any machine
         webgym train --config configs/train-paper.yaml --dry-run        # what the paper's run would need
-        webgym train plot runs/demo                                     # its learning curve, as SVG""",
+        webgym train plot runs/demo/loop                                # its learning curve, as SVG""",
     ),
     "update": Command(
         "Replay and train alone: one update of the model from the episodes and verdicts that a run has.",
