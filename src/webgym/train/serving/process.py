@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import secrets
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,9 @@ from webgym.train.serving import guard
 log = logging.getLogger(__name__)
 
 STOP_SECONDS: Final = 3 * guard.GRACE
+POLL_SECONDS: Final = 0.05
 LINES_KEPT: Final = 40
+MARK: Final = "WEBGYM_MODEL_SERVER"  # in the environment of all its processes
 LONGEST_LINE: Final = 1 << 16
 
 
@@ -41,8 +44,8 @@ class Freed:
 class ServerProcess:
     """`await ServerProcess.start([...])`, then `stop()`, once each."""
 
-    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
-        self._process, self._name = process, name
+    def __init__(self, process: asyncio.subprocess.Process, name: str, mark: str) -> None:
+        self._process, self._name, self._mark = process, name, mark
         self._words: deque[str] = deque(maxlen=LINES_KEPT)
         self._heard: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._awaited = ""
@@ -58,6 +61,7 @@ class ServerProcess:
         write_to: Path | None = None,
     ) -> Self:
         """The process, not yet ready. What it writes goes to `write_to`, or to our own stderr."""
+        mark = secrets.token_hex(12)
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -67,13 +71,13 @@ class ServerProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                env=dict(os.environ) | dict(environment or {}),
+                env=os.environ | dict(environment or {}) | {MARK: mark},
                 limit=LONGEST_LINE,
                 start_new_session=True,
             )
         except OSError as e:
             raise EndpointDown(f"{name} cannot be started: {e}") from e
-        self = cls(process, name)
+        self = cls(process, name, mark)
         self._hearing = asyncio.create_task(self._hear(write_to), name=f"output of {name}")
         return self
 
@@ -90,12 +94,13 @@ class ServerProcess:
         return "\n".join(self._words)
 
     def tree(self) -> list[psutil.Process]:
-        """Every process of the server, the guard first."""
-        try:
-            root = psutil.Process(self._process.pid)
-            return [root, *root.children(recursive=True)]
-        except psutil.Error:
-            return []
+        """Every process of the server, by the mark that it inherited: also what has lost its parents."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get(MARK) == self._mark and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+        return found
 
     async def hears(self, opening: str) -> str | None:
         """The first line that begins so, from now on or among the last ones; None if the process ends without it."""
@@ -105,7 +110,10 @@ class ServerProcess:
         return await self._heard
 
     async def ended(self) -> int:
-        return await self._process.wait()
+        """The status it ended with. Not `wait`, which also waits for whoever else holds the end of its output."""
+        while (status := self._process.returncode) is None:  # noqa: ASYNC110 - nothing tells of it but `wait`
+            await asyncio.sleep(POLL_SECONDS)
+        return status
 
     async def stop(self) -> Freed:
         """End it and everything it started; raises EndpointDown if something is left."""
@@ -115,22 +123,28 @@ class ServerProcess:
             self._process.stdin.close()
         try:
             async with asyncio.timeout(STOP_SECONDS):
-                await self._process.wait()
+                await self.ended()
         except TimeoutError:
             log.error("%s did not end in %g s: killing it", self._name, STOP_SECONDS)
-            _kill(tree)
-            await self._process.wait()
+        after = await self._sweep()
         if self._hearing is not None:
             await asyncio.wait({self._hearing}, timeout=guard.GRACE)
             self._hearing.cancel()
-        left = [process for process in tree if _alive(process)]
-        after = _resident(left)
-        if left:
-            _kill(left)
-            numbers = ", ".join(str(process.pid) for process in left)
-            raise EndpointDown(f"{self._name} left processes {numbers} with {after >> 20} MiB behind; they were killed")
         log.info("%s ended; %d MiB are free again", self._name, before >> 20)
         return Freed(before, after)
+
+    async def _sweep(self) -> int:
+        """Kill what the guard could not, which is nothing unless it was killed itself; the memory that is left: none."""
+        for _ in range(int(guard.GRACE / POLL_SECONDS)):
+            left = await asyncio.to_thread(self.tree)
+            if not left:
+                return 0
+            log.error("%s left processes behind: killing %s", self._name, [process.pid for process in left])
+            for process in left:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+            await asyncio.sleep(POLL_SECONDS)
+        raise EndpointDown(f"{self._name} left {_resident(left) >> 20} MiB behind, in processes that cannot be killed")
 
     async def _hear(self, write_to: Path | None) -> None:
         assert self._process.stdout is not None
@@ -160,21 +174,9 @@ async def _line(output: asyncio.StreamReader) -> bytes:
             continue
 
 
-def _alive(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.Error):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
-
-
 def _resident(tree: Sequence[psutil.Process]) -> int:
     total = 0
     for process in tree:
         with contextlib.suppress(psutil.Error):
             total += process.memory_info().rss
     return total
-
-
-def _kill(tree: Sequence[psutil.Process]) -> None:
-    for process in tree:
-        with contextlib.suppress(psutil.Error):
-            process.kill()

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from pathlib import Path
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from webgym.errors import ConfigError, EndpointDown
 from webgym.train.serving.endpoint import answers, await_health, check_checkpoint, command, free_port, key_headers
@@ -22,6 +22,8 @@ from webgym.train.serving.settings import LOOPBACK, VllmSettings, key_for
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
+RESET_SECONDS = 10.0
+RESET_PAUSE = 0.1
 CACHES = ("reset_prefix_cache", "reset_mm_cache", "reset_encoder_cache")
 ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
@@ -29,6 +31,10 @@ ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
     "VLLM_SERVER_DEV_MODE": "1",
 }
+
+
+class _Reset(BaseModel):
+    success: bool = True
 
 
 class Vllm:
@@ -77,7 +83,7 @@ class Vllm:
         try:
             await self._swap(folder)
             self.swapped_live += 1
-        except EndpointDown as e:
+        except (EndpointDown, ValidationError) as e:
             log.warning("vLLM did not take %s (%s): starting it anew", folder, e)
             await self.start(folder)
 
@@ -95,8 +101,20 @@ class Vllm:
         await command(f"{self._root}/pause?mode=wait", within=settings.drain_seconds, headers=headers)
         await command(f"{self._root}/collective_rpc", within=within, headers=headers, body=body)
         for cache in CACHES:
-            await command(f"{self._root}/{cache}", within=within, headers=headers)
+            await self._reset(cache)
         await command(f"{self._root}/resume", within=within, headers=headers)
+
+    async def _reset(self, cache: str) -> None:
+        """Empty a cache. vLLM says 200 and `success: false` while blocks are held, as just after clients have left."""
+        ends = asyncio.get_running_loop().time() + RESET_SECONDS
+        headers = key_headers(self.settings.key_variable)
+        while True:
+            text = await command(f"{self._root}/{cache}", within=self.settings.swap_seconds, headers=headers)
+            if not text.strip() or _Reset.model_validate_json(text).success:
+                return
+            if asyncio.get_running_loop().time() >= ends:
+                raise EndpointDown(f"vLLM did not empty its cache in {RESET_SECONDS:g} s ({cache})")
+            await asyncio.sleep(RESET_PAUSE)
 
     async def _end(self) -> None:
         process, self._process = self._process, None
