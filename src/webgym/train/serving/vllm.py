@@ -1,15 +1,16 @@
 """vLLM as a child process in its own environment.
 
-New weights go into the live server: pause until requests under way have ended, reload, reset every cache that old weights
-filled (prefix, processed images, encoder), resume. If any of it fails, the server is started anew, because a half-done swap
-would answer with stale image features. The end points that do this (vLLM's development mode) obey whoever reaches them, so
-the server listens on loopback alone.
+New weights go into the live server: pause until requests under way have ended, reload, pack a head that shares weights again
+(`vllm_extension`), reset every cache that old weights filled (prefix, processed images, encoder), resume. If any of it
+fails, the server is started anew, because a half-done swap would answer with stale image features. The end points that do
+this (vLLM's development mode) obey whoever reaches them, so the server listens on loopback alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from pathlib import Path
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -22,6 +23,8 @@ from webgym.train.serving.settings import LOOPBACK, VllmSettings, key_for
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
+EXTENSION = "webgym_vllm_extension.WeightSwap"
+EXTENSION_FOLDER = Path(__file__).parent / "vllm_extension"
 RESET_SECONDS = 10.0
 RESET_PAUSE = 0.1
 CACHES = ("reset_prefix_cache", "reset_mm_cache", "reset_encoder_cache")
@@ -65,7 +68,8 @@ class Vllm:
         if not settings.python.is_file():
             raise ConfigError(f"vLLM's environment is not there ({settings.python}): make it with `webgym env make serve`")
         port = settings.port or free_port()
-        environment = dict(ENVIRONMENT) | settings.environment
+        paths = [str(EXTENSION_FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(paths)} | settings.environment
         if (key := key_for(HOST, settings.key_variable)) is not None:
             environment["VLLM_API_KEY"] = key  # not an argument, which other users of the machine could read
         self._root = f"http://{HOST}:{port}"
@@ -100,6 +104,7 @@ class Vllm:
         body: dict[str, JsonValue] = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
         await command(f"{self._root}/pause?mode=wait", within=settings.drain_seconds, headers=headers)
         await command(f"{self._root}/collective_rpc", within=within, headers=headers, body=body)
+        await command(f"{self._root}/collective_rpc", within=within, headers=headers, body={"method": "refresh_head"})
         for cache in CACHES:
             await self._reset(cache)
         await command(f"{self._root}/resume", within=within, headers=headers)
@@ -135,5 +140,6 @@ class Vllm:
             *("--limit-mm-per-prompt", f'{{"image":{settings.images},"video":0}}'),
             *(["--max-model-len", str(settings.max_model_len)] if settings.max_model_len else []),
             *(["--enforce-eager"] if settings.enforce_eager else []),
+            *("--worker-extension-cls", EXTENSION),
             *settings.arguments,
         ]
