@@ -47,6 +47,7 @@ from webgym.rollout.engine import sole
 from webgym.store import Run
 from webgym.train.checkpoint import sweep
 from webgym.train.serving.endpoint import check_checkpoint, model_server
+from webgym.train.serving.settings import ExternalSettings, ModelServerSettings
 
 UNSERVED: Final = Path()
 
@@ -132,6 +133,7 @@ async def _prepared(settings: LoopSettings, display: Display, stopper: Stopper, 
     await asyncio.to_thread(store.disk.folder, folder.path)
     stack.enter_context(sole(folder.path))
     await asyncio.to_thread(sweep, folder.checkpoints)
+    await asyncio.to_thread(folder.remember, settings.model_dump_json(indent=2).encode() + b"\n")
     test = stack.enter_context(await asyncio.to_thread(_open, folder.test, settings, f"{store.info.name}-test"))
     trainer = Trainer(
         folder=folder,
@@ -144,7 +146,8 @@ async def _prepared(settings: LoopSettings, display: Display, stopper: Stopper, 
     )
     host = None
     if settings.agent == "model":
-        host = ModelHost(model_server(settings.serving), stay=settings.serve_while_training)
+        server = model_server(_with_log(settings.serving, folder.run / "model-server.log"))
+        host = ModelHost(server, stay=settings.serve_while_training)
         await stack.enter_async_context(host)
     return Stage(settings, folder, store, test, tasks.train, tasks.test, tasks.judge, trainer, host, display, stopper, stack)
 
@@ -174,6 +177,13 @@ def checked_tasks(settings: LoopSettings) -> Tasks:
     if judge is None or judges:
         raise ConfigError(f"judge is {settings.judge!r}, which leaves tasks without a judge: choose worlds or rubric")
     return Tasks(train, test, judge, tested)
+
+
+def _with_log(settings: ModelServerSettings, path: Path) -> ModelServerSettings:
+    """What a server of ours writes goes to the run's folder, not between the lines of the display."""
+    if isinstance(settings, ExternalSettings) or settings.log is not None:
+        return settings
+    return settings.model_copy(update={"log": path})
 
 
 def _open(path: Path, settings: LoopSettings, name: str | None) -> Run:

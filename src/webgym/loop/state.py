@@ -4,8 +4,10 @@
     RUN/test/                              another one: evaluations, whose iteration is the number of updates before it
     RUN/loop/<iteration>/<phase>.json      what a phase came to, written when it is over
     RUN/loop/<iteration>/samples.parquet   what replay chose
+    RUN/loop/settings/<n>.json             the settings of the first start, and of each later one that changed them
     RUN/checkpoints/<version>/             the model after so many updates
     RUN/metrics.jsonl                      the results side by side; follows from the files above
+    RUN/model-server.log                   what the model server wrote
 
 There is no other state. A loop that was killed asks these files where it was; whatever a phase did without finishing is
 found again by the phase itself (planned episodes, verdicts, whole checkpoints), so doing it once more changes nothing.
@@ -145,6 +147,12 @@ class LoopFolder:
         """A checkpoint's path as it is written down: a run may be moved with what is inside it."""
         path = checkpoint.absolute()
         return str(path.relative_to(self.run) if path.is_relative_to(self.run) else path)
+
+    def remember(self, settings: bytes) -> None:
+        """Keep the settings of a start, unless they are those of the last one."""
+        kept = sorted((self.path / "settings").glob("*.json"))
+        if not kept or kept[-1].read_bytes() != settings:
+            self._disk.publish(self.path / "settings" / f"{len(kept):03}.json", settings)
 
     def write_metrics(self, data: bytes) -> None:
         self._disk.replace(self.metrics, data)

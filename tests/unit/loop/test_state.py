@@ -75,3 +75,11 @@ def test_a_run_can_be_moved_with_its_checkpoints(folder: LoopFolder, tmp_path: P
 def test_a_skipped_training_is_a_result_too(folder: LoopFolder):
     folder.finish(0, TrainDone(result=None, reason="nothing"))
     assert folder.done(0, "train") == TrainDone(result=None, reason="nothing")
+
+
+def test_settings_are_kept_once_for_each_change(folder: LoopFolder):
+    for settings in (b"one", b"one", b"two", b"two", b"one"):
+        folder.remember(settings)
+    kept = sorted((folder.path / "settings").iterdir())
+    assert [path.read_bytes() for path in kept] == [b"one", b"two", b"one"]
+    assert folder.iterations() == []
