@@ -272,7 +272,7 @@ async def test_an_episode_that_goes_on_is_read_as_one_that_begins(client: Client
 
 BROKEN = base64.b64encode(b"no image").decode()
 WRONG = {
-    "messages": [{"messages": []}, {"messages": "hello"}, {"messages": ...}, {"messages": [{"role": "user"}]}],
+    "messages": [{"messages": []}, {"messages": "hello"}, {"messages": ...}],
     "temperature": [{"temperature": -1}, {"temperature": "hot"}],
     "top_p": [{"top_p": 0}, {"top_p": 2}],
     "top_k": [{"top_k": -2}],
@@ -283,7 +283,7 @@ WRONG = {
 }  # fmt: skip
 
 
-NAMED = {"messages": ("message", "conversation"), "image": ("image", "url")}  # vLLM's own words for them
+NAMED = {"messages": ("message", "conversation"), "image": ("image", "url", "base64")}  # vLLM's own words for them
 
 
 @pytest.mark.parametrize("field", list(WRONG))
@@ -340,17 +340,26 @@ async def test_a_reload_changes_what_is_said_and_nothing_old_leaks(client: Clien
 
 
 async def test_a_reload_under_load_mixes_no_weights(client: Client, checkpoints: Checkpoints):
-    """Each reply is of one checkpoint or the other, from its first token to its last."""
+    """Each reply is of one checkpoint or the other, from its first token to its last, or an error that rollouts try again.
 
-    async def one(n: int) -> list[float]:
+    vLLM may fail requests that wait during a swap: what it had read of their images is gone with its caches.
+    """
+    wanted: dict[str, Any] = {"max_tokens": 30, "ignore_eos": True, "logprobs": True, "return_token_ids": True}
+
+    async def one(n: int) -> list[float] | None:
         await asyncio.sleep(0.05 * n)
-        return logprobs(await client.reply(max_tokens=30, ignore_eos=True))
+        status, body, text = await client.post(**wanted)
+        assert status == 200 or status >= 500, text
+        return logprobs(body) if status == 200 else None
 
-    old = logprobs(await client.reply(max_tokens=30, ignore_eos=True))
+    old = logprobs(await client.reply(**wanted))
     under_way = [asyncio.create_task(one(n)) for n in range(12)]
     await asyncio.sleep(0.1)
     await client.server.reload(checkpoints.second)
-    new = logprobs(await client.reply(max_tokens=30, ignore_eos=True))
-    for told in await asyncio.gather(*under_way):
-        assert told in (pytest.approx(old, abs=TOLERANCE), pytest.approx(new, abs=TOLERANCE))
+    new = logprobs(await client.reply(**wanted))
+    told = [reply for reply in await asyncio.gather(*under_way) if reply is not None]
+    assert told
+    assert len(told) == 12 or not isinstance(client.server, Embedded)
+    for reply in told:
+        assert reply in (pytest.approx(old, abs=TOLERANCE), pytest.approx(new, abs=TOLERANCE))
     await client.server.reload(checkpoints.first)

@@ -116,6 +116,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(server: Embedded):
         ({"stop": [""]}, "stop"),
         ({"seed": "one"}, "seed"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role"),
+        ({"messages": [{"role": "user"}]}, "messages.0.content"),
         ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages.0.content"),
     ],
 )
