@@ -5,24 +5,26 @@ picture is one frame where `Page.captureScreenshot` makes the page draw two more
 images, `requestAnimationFrame`) goes on only while somebody calls `draw`, so whoever waits for a page does that meanwhile.
 A full Chromium has no such command: it draws by itself, and is asked for a picture.
 
-Invariants: one frame at a time in a browser (of two at once, neither brings its picture), and never a second one of a page
-whose last has not ended, whoever has stopped waiting for it: that ends the browser's drawing process. Every frame has a
-deadline, so a page that cannot draw holds its neighbours for no longer.
+Invariants. One frame at a time in a browser, from its beginning to its end, whoever has stopped waiting for it: a second
+one ends the browser's drawing process, and the sixth time the browser. So that a page which cannot draw holds up no
+neighbour, it must first say that it is not busy; if it hangs in the middle of a frame all the same, Escape is pressed in it,
+then its scripts are stopped. Every wait has a deadline.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import msgspec
 
 from webgym.errors import BrowserError
-from webgym.server.cdp import Channel, ProtocolError
+from webgym.server.cdp import Channel, ConnectionClosed, ProtocolError
 
 T = TypeVar("T")
 
@@ -42,11 +44,11 @@ FRAME_SECONDS = 1.0
 EVERY = 0.05  # seconds between two frames of a page that somebody waits for
 LONGEST = 0.1  # the same where nothing moves
 RETRY_SECONDS = 0.02
-STUCK_SECONDS = 30.0  # a page that has not drawn a frame is not told to draw another before this
-
-
-class _NoFrame(BrowserError):
-    """A page that was told to draw did not, in time."""
+# In the middle of a frame: how long until a page is helped, first gently, and until the browser counts as past help.
+ESCAPE_SECONDS = 1.0
+STOP_SECONDS = 2.0
+LOST_SECONDS = 25.0
+GONE_SECONDS = 0.05  # until a frame whose page went away is over in the browser, too
 
 
 class _Frame(msgspec.Struct):
@@ -77,14 +79,20 @@ class Display:
     def __init__(self, *, on_command: bool) -> None:
         self.on_command = on_command
         self._turn = asyncio.Lock()
-        self._unfinished: set[str] = set()  # channels of pages whose last frame has not ended
 
     @asynccontextmanager
     async def undisturbed(self) -> AsyncIterator[None]:
         """While nothing is drawn, where that is ours to say: a page that is closed in the middle of a frame may take the
-        browser's drawing process with it."""
-        async with self._turn if self.on_command else nullcontext():
+        browser's drawing process with it. Whoever waits too long goes ahead: it may be the page that cannot draw."""
+        if not self.on_command:
             yield
+            return
+        mine = await self._my_turn(ESCAPE_SECONDS)
+        try:
+            yield
+        finally:
+            if mine:
+                self._turn.release()
 
     async def draw(self, channel: Channel) -> None:
         """Let the page make and draw a frame, if it needs telling."""
@@ -156,39 +164,57 @@ class Display:
         """A frame, or what counts as one that changed everything."""
         try:
             return await self._frame(channel, params, FRAME_SECONDS)
-        except _NoFrame:
-            # What mostly keeps a page from drawing is a window of the browser's own (a list of options in a frame of another
-            # site, where `lists.js` is not), and Escape closes it.
-            key = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
-            channel.post("Input.dispatchKeyEvent", {"type": "rawKeyDown", **key})
-            channel.post("Input.dispatchKeyEvent", {"type": "keyUp", **key})
         except BrowserError:
-            pass  # whoever needs the page hears of it there
-        return _Frame(hasDamage=True)
+            return _Frame(hasDamage=True)  # whoever needs the page hears of it there
 
     async def _frame(self, channel: Channel, params: dict[str, object], within: float) -> _Frame:
-        """A frame. It ends by itself, even if nobody waits for it any longer."""
-        drawing = asyncio.ensure_future(self._in_turn(channel, params, within))
-        drawing.add_done_callback(_heard)
-        return await asyncio.shield(drawing)
+        """A frame: `within` seconds until the page has time for one, and as many from the moment it is its turn."""
+        with contextlib.suppress(ProtocolError):  # a document that is being left: it is not busy
+            await channel.call("Runtime.evaluate", {"expression": "0"}, within=within)
+        if not await self._my_turn(LOST_SECONDS):
+            raise BrowserError(f"another page of the browser did not draw a frame in {LOST_SECONDS:g} s")
+        drawing = asyncio.ensure_future(_draw(channel, params))
+        drawing.add_done_callback(self._ended)
+        await asyncio.wait((drawing,), timeout=within)
+        if not drawing.done():
+            raise BrowserError(f"the page did not draw a frame in {within:g} s")
+        return drawing.result()
 
-    async def _in_turn(self, channel: Channel, params: dict[str, object], within: float) -> _Frame:
-        async with self._turn:
-            if channel.id in self._unfinished:
-                raise _NoFrame("the page has not drawn its last frame yet")
-            frame = asyncio.ensure_future(
-                channel.call("HeadlessExperimental.beginFrame", params, _Frame, within=within + STUCK_SECONDS)
-            )
-            self._unfinished.add(channel.id)
-            frame.add_done_callback(_heard)
-            frame.add_done_callback(lambda _: self._unfinished.discard(channel.id))
-            await asyncio.wait((frame,), timeout=within)
-            if not frame.done():
-                raise _NoFrame(f"the page did not draw a frame in {within:g} s")
-            return frame.result()
+    async def _my_turn(self, within: float) -> bool:
+        try:
+            async with asyncio.timeout(within):
+                await self._turn.acquire()
+        except TimeoutError:
+            return False
+        return True
+
+    def _ended(self, drawing: asyncio.Future[_Frame]) -> None:
+        self._turn.release()
+        if not drawing.cancelled():
+            drawing.exception()  # whoever stopped waiting does not want to know
 
 
-def _heard(ended: asyncio.Future[_Frame]) -> None:
-    """Whoever stopped waiting does not want to know how it ended."""
-    if not ended.cancelled():
-        ended.exception()
+async def _draw(channel: Channel, params: dict[str, object]) -> _Frame:
+    frame = asyncio.ensure_future(channel.call("HeadlessExperimental.beginFrame", params, _Frame, within=LOST_SECONDS))
+    for patience, help_out in ((ESCAPE_SECONDS, _press_escape), (STOP_SECONDS, _stop_scripts)):
+        await asyncio.wait((frame,), timeout=patience)
+        if frame.done():
+            break
+        help_out(channel)
+    try:
+        return await frame
+    except ConnectionClosed:
+        await asyncio.sleep(GONE_SECONDS)
+        raise
+
+
+def _press_escape(channel: Channel) -> None:
+    """It closes a window of the browser's own, such as the list of options in a frame of another site, where `lists.js` is
+    not. That is what mostly keeps a page from drawing."""
+    key = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
+    channel.post("Input.dispatchKeyEvent", {"type": "rawKeyDown", **key})
+    channel.post("Input.dispatchKeyEvent", {"type": "keyUp", **key})
+
+
+def _stop_scripts(channel: Channel) -> None:
+    channel.post("Runtime.terminateExecution")
