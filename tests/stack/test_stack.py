@@ -47,7 +47,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run of the loop that has come to its end."""
     folder, port = tmp_path_factory.mktemp("stack"), free_port()
     log = folder / "log"
-    # It practises on kinds of websites that it was shown: this is about the stack, and there must be successes to learn from.
+    # It practises on kinds of websites that it was shown: this is about the stack, and there must be something to learn.
     kinds = (f"--kinds={KINDS}", f"--practice.kinds={KINDS}", "--practice.train-sites=12", "--practice.test-sites=16")
     shown = ("--demonstrations=240", "--train.updates=140", "--train.threads=1")
     warm = ("warm-up", "--config=configs/proof-warm-up.yaml", f"--folder={folder}", f"--worlds.port={port}", *kinds, *shown)
