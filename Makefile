@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge env-serve env-llamafactory test-stack faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge bench-train proof env-serve env-llamafactory test-stack faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,12 @@ bench-worlds: setup  ## measure the offline web: the full set, rendering, its sh
 
 bench-judge: setup  ## measure the judge: calls and image tokens against the naive order
 	$(BIN)/python -m benchmarks.judge
+
+proof: setup  ## prove that the loop teaches: a tiny model, three seeds, real browsers, unseen websites (hours)
+	$(BIN)/python -m benchmarks.proof --ablations
+
+bench-train: setup  ## measure training: the native backend against a plain Trainer, and the way to new weights
+	$(BIN)/python -m benchmarks.train
 
 test-stack: setup  ## two iterations of the loop through real vLLM and LLaMA-Factory; makes their environments (8 GB, minutes)
 	$(BIN)/webgym env make serve
