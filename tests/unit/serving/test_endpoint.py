@@ -52,8 +52,9 @@ async def test_a_reload_of_a_dead_server_starts_a_new_one(tmp_path: Path, checkp
     await server.start(checkpoints[0])
     try:
         assert server.process is not None
-        for process in server.process.tree()[1:]:
-            process.send_signal(signal.SIGKILL)
+        for process in server.process.tree():
+            if process.pid != server.process.pid:  # the guard lives
+                process.send_signal(signal.SIGKILL)
         await server.process.ended()
         assert not await server.healthy()
         await server.reload(checkpoints[1])

@@ -94,13 +94,19 @@ class ServerProcess:
         return "\n".join(self._words)
 
     def tree(self) -> list[psutil.Process]:
-        """Every process of the server, by the mark that it inherited: also what has lost its parents."""
-        found = []
+        """Every process of the server: by descent, and by the mark it inherited, which finds what has lost its parents.
+
+        The mark alone would miss those that overwrite their environment with a title of their own, as vLLM's do.
+        """
+        found: dict[int, psutil.Process] = {}
+        with contextlib.suppress(psutil.Error):
+            root = psutil.Process(self._process.pid)
+            found |= {process.pid: process for process in (root, *root.children(recursive=True))}
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if process.environ().get(MARK) == self._mark and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-        return found
+                if process.environ().get(MARK) == self._mark:
+                    found[process.pid] = process
+        return [process for process in found.values() if _alive(process)]
 
     async def hears(self, opening: str) -> str | None:
         """The first line that begins so, from now on or among the last ones; None if the process ends without it."""
@@ -126,17 +132,17 @@ class ServerProcess:
                 await self.ended()
         except TimeoutError:
             log.error("%s did not end in %g s: killing it", self._name, STOP_SECONDS)
-        after = await self._sweep()
+        after = await self._sweep(tree)
         if self._hearing is not None:
             await asyncio.wait({self._hearing}, timeout=guard.GRACE)
             self._hearing.cancel()
         log.info("%s ended; %d MiB are free again", self._name, before >> 20)
         return Freed(before, after)
 
-    async def _sweep(self) -> int:
+    async def _sweep(self, known: Sequence[psutil.Process]) -> int:
         """Kill what the guard could not, which is nothing unless it was killed itself; the memory that is left: none."""
         for _ in range(int(guard.GRACE / POLL_SECONDS)):
-            left = await asyncio.to_thread(self.tree)
+            left = [*filter(_alive, known), *await asyncio.to_thread(self.tree)]
             if not left:
                 return 0
             log.error("%s left processes behind: killing %s", self._name, [process.pid for process in left])
@@ -172,6 +178,12 @@ async def _line(output: asyncio.StreamReader) -> bytes:
             return await output.readline()
         except ValueError:
             continue
+
+
+def _alive(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.Error):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _resident(tree: Sequence[psutil.Process]) -> int:
