@@ -79,7 +79,7 @@ def warmed(folder: Path, seed: int, port: int, console: Console) -> tuple[Path, 
     given = ["--config", WARM_UP, "--folder", str(folder), "--train.seed", str(seed), "--worlds.port", str(port)]
     settings = load(WarmUpSettings, given, command="proof")
     began = time.monotonic()
-    result = uvloop.run(prepare(settings, lambda text: console.print(f"seed {seed}: {text}", highlight=False)))
+    result = uvloop.run(prepare(settings, console))
     if not clock.exists():
         clock.write_text(f"{(time.monotonic() - began) / 60}\n")
     shared = folder / "seed-0.minutes"

@@ -239,9 +239,9 @@ def _env(arguments: list[str]) -> int:
 
 COMMANDS: dict[str, Command] = {
     "demo": Command(
-        "A scripted agent at work in a leased browser, on a bundled page; no internet needed.",
+        "A tiny model learns to find its way on the offline web, in real browsers, in minutes; no internet needed.",
         _demo,
-        "webgym demo\nwebgym demo --keep pictures/",
+        "webgym demo\nwebgym demo --folder runs/demo --iterations 6",
     ),
     "serve": Command(
         "The rollout server: leased browsers behind one HTTP call a step.",
@@ -280,7 +280,7 @@ COMMANDS: dict[str, Command] = {
         "The whole loop: rollout, judge, evaluate, replay, train, publish, and again; goes on where it was stopped.",
         _train,
         """\
-        webgym train --config configs/train-demo.yaml                   # a tiny model on the offline web, on any machine
+        webgym train --config configs/proof.yaml                        # a tiny model on the offline web, on any machine
         webgym train --config configs/train-paper.yaml --dry-run        # what the paper's run would need
         webgym train plot runs/demo/loop                                # its learning curve, as SVG""",
     ),

@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from benchmarks.oracle import Played, prove
 from webgym.config import load
@@ -35,7 +36,7 @@ async def test_the_guide_opens_a_page_of_every_kind_of_site_on_a_tiny_screen(tmp
     settings = settings.model_copy(update={"kinds": tuple(KINDS)})
     shown, samples = tmp_path / "shown.parquet", tmp_path / "samples.parquet"
     write_families(settings, shown)
-    await demonstrate(settings, shown, samples)
+    await demonstrate(settings, shown, samples, Console(quiet=True))
     with Run.open(tmp_path / "demonstrations", read_only=True) as run:
         verdicts = [judgement.verdict for judgement in run.judgements()]
         steps = {(episode.id, step.index): step for episode in run.episodes() for step in episode.steps}

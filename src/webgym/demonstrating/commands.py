@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.markup import escape
 
 from webgym import logs
 from webgym.demonstrating.settings import WarmUpSettings
@@ -16,6 +15,6 @@ def run_warm_up(settings: WarmUpSettings) -> int:
 
     logs.start(settings.log_level)
     console = Console(stderr=True)
-    result = uvloop.run(prepare(settings, lambda text: console.print(escape(text), highlight=False)))
+    result = uvloop.run(prepare(settings, console))
     console.print(f"tasks  {settings.tasks_file}\nmodel  {result.checkpoint}", highlight=False)
     return 0

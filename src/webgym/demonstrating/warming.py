@@ -13,10 +13,14 @@ made again, so a warm-up that was stopped goes on where it was, and several seed
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from itertools import chain
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from webgym.demonstrating.settings import WarmUpSettings
 from webgym.demonstrating.teacher import Demonstrators
@@ -24,8 +28,9 @@ from webgym.errors import RolloutStopped
 from webgym.judging.programmatic import WorldsJudge
 from webgym.replay.buffer import replay
 from webgym.replay.settings import ReplaySettings
-from webgym.rolling.assembly import Rolling, browsing, play
+from webgym.rolling.assembly import Rolling, browsing, play, signals
 from webgym.rolling.plan import open_run
+from webgym.rolling.show import progress as show_progress
 from webgym.rollout.agent import NewAgent
 from webgym.rollout.client import Client
 from webgym.tasks.files import write_tasks
@@ -33,27 +38,36 @@ from webgym.train.job import Progress, TrainResult
 from webgym.worlds.families import opening
 from webgym.worlds.sites import KINDS
 
-Say = Callable[[str], None]
 
-
-async def prepare(settings: WarmUpSettings, say: Say) -> TrainResult:
-    """A warm model, and tasks to practise; all that is not there yet is made."""
+async def prepare(settings: WarmUpSettings, console: Console) -> TrainResult:
+    """A warm model, and tasks to practise; all that is not there yet is made, and the console told how it goes."""
     from webgym.train.tiny import warm_up
 
     shown = settings.folder / "shown.parquet"
     await asyncio.to_thread(write_families, settings, shown)
     samples = settings.folder / "samples.parquet"
     if not samples.exists():
-        say(f"{settings.demonstrations} demonstrations")
-        await demonstrate(settings, shown, samples)
-    say("warm-up")
-
-    def told(progress: Progress) -> None:
-        if progress.update % 20 == 0:
-            say(f"update {progress.update} of {progress.updates}, loss {progress.loss:.3f}")
-
+        console.print(f"{settings.demonstrations} demonstrations", highlight=False)
+        await demonstrate(settings, shown, samples, console)
     images = (settings.folder / "demonstrations" / "images",)
-    return await warm_up(settings.folder / f"seed-{settings.train.seed}", samples, images, settings.train, report=told)
+    with _updates(console) as told:
+        return await warm_up(settings.folder / f"seed-{settings.train.seed}", samples, images, settings.train, report=told)
+
+
+@contextmanager
+def _updates(console: Console) -> Iterator[Callable[[Progress], None]]:
+    """A bar of the updates; lines where there is no terminal."""
+    columns = (TextColumn("first training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, TimeElapsedColumn(), console=console, transient=True) as shown:
+        bar = shown.add_task("", total=None)
+
+        def told(progress: Progress) -> None:
+            text = f"loss {progress.loss:.3f}"
+            shown.update(bar, total=progress.updates, completed=progress.update, description=text)
+            if not console.is_terminal and progress.update % 20 == 0:
+                console.print(f"update {progress.update} of {progress.updates}, {text}", highlight=False)
+
+        yield told
 
 
 def write_families(settings: WarmUpSettings, shown: Path) -> None:
@@ -70,7 +84,7 @@ def write_families(settings: WarmUpSettings, shown: Path) -> None:
         write_tasks(shown, opening(web.seed, "demonstrations", sites, settings.kinds, port=web.port))
 
 
-async def demonstrate(settings: WarmUpSettings, shown: Path, samples: Path) -> None:
+async def demonstrate(settings: WarmUpSettings, shown: Path, samples: Path, console: Console) -> None:
     """Play the guide's episodes and keep the replies of those that succeeded."""
     rollout = settings.rollout(shown)
     async with AsyncExitStack() as stack:
@@ -79,15 +93,16 @@ async def demonstrate(settings: WarmUpSettings, shown: Path, samples: Path) -> N
         async def surroundings() -> tuple[Client, NewAgent]:
             return await stack.enter_async_context(browsing(rollout)), Demonstrators(settings.model)
 
-        played = await play(rollout, store, surroundings, _unwatched)
+        @asynccontextmanager
+        async def watched(rolling: Rolling) -> AsyncIterator[None]:
+            with signals(rolling.stop):
+                async with show_progress(console, rolling.events):
+                    yield
+
+        played = await play(rollout, store, surroundings, watched)
         if played.failure is not None:
             raise played.failure
         if played.unfinished:
             raise RolloutStopped(f"{played.unfinished} demonstrations are unfinished: the same command goes on")
         whole = ReplaySettings(samples=None)
         await asyncio.to_thread(replay, store, samples, judge=WorldsJudge.name, iteration=0, settings=whole)
-
-
-@asynccontextmanager
-async def _unwatched(_: Rolling) -> AsyncIterator[None]:
-    yield

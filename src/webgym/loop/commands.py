@@ -18,7 +18,7 @@ from webgym import logs
 from webgym.config import Settings, load
 from webgym.errors import ConfigError, RolloutStopped, StoreError
 from webgym.loop import metrics, training
-from webgym.loop.plot import learning_curve
+from webgym.loop.plot import Point, learning_curve
 from webgym.loop.running import LoopReport, run, told
 from webgym.loop.settings import LoopSettings, UpdateSettings
 from webgym.loop.state import Done, JudgeDone, LoopFolder, Phase
@@ -78,19 +78,24 @@ def run_plot(arguments: list[str]) -> int:
     if arguments and not arguments[0].startswith("-"):
         arguments = ["--run", *arguments]
     settings = load(PlotSettings, arguments, command="webgym train plot")
-    lines = metrics.read(settings.run / "metrics.jsonl")
-    test, train = metrics.curves(lines)
-    if not test and not train:
-        raise ConfigError(f"{settings.run} has nothing to draw yet: no iteration is judged")
-    out = settings.out or settings.run / "curve.svg"
-    drawn = learning_curve(settings.title or f"Success of {settings.run.absolute().name}", test, train)
-    with trouble(f"writing {out}"):
-        out.write_text(drawn)
+    test, out = draw_curve(settings.run, settings.out, settings.title)
     console = Console()
     for point in test:
         console.print(f"{point.version:>6} updates  {point.rate}", highlight=False)
     console.print(f"drawn: {out}", highlight=False)
     return 0
+
+
+def draw_curve(run: Path, out: Path | None = None, title: str | None = None) -> tuple[list[Point], Path]:
+    """Draw what a run has come to so far: the evaluations and where the picture is."""
+    test, train = metrics.curves(metrics.read(run / "metrics.jsonl"))
+    if not test and not train:
+        raise ConfigError(f"{run} has nothing to draw yet: no iteration is judged")
+    out = out or run / "curve.svg"
+    drawn = learning_curve(title or f"Success of {run.absolute().name}", test, train)
+    with trouble(f"writing {out}"):
+        out.write_text(drawn)
+    return test, out
 
 
 # ── Update ───────────────────────────────────────────────────────────────────────────────────────────────────────

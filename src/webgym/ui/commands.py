@@ -29,11 +29,12 @@ def run_monitor(arguments: list[str]) -> int:
     from webgym.store import Run
 
     with Run.open(settings.run, read_only=True) as run:
-        asyncio.run(_show(run, settings.port))
+        asyncio.run(show(run, settings.port))
     return 0
 
 
-async def _show(run: Run, port: int) -> None:
+async def show(run: Run, port: int) -> None:
+    """Serve a run's viewer until Ctrl-C."""
     from webgym.ui.archive import Archive
     from webgym.ui.folder import FolderBoard
     from webgym.ui.serving import monitoring
