@@ -1,4 +1,4 @@
-"""Rows 16, 17, 20, 27, 29 and G9 for the rollout engine: real processes, browsers on the offline web, an audit at the end."""
+"""Rows 16, 17, 20, 27, 29 and G9 for rollouts: real processes, browsers on the offline web, an audit at the end."""
 
 from __future__ import annotations
 
