@@ -207,6 +207,7 @@ def measure(folder: Path, updates: int, turns: int, threads: int) -> dict[str, f
             print(f"{name:14} {tokens:7} tokens {seconds:7.2f} s {speed} {spent:7.2f} s of processor", flush=True)
     ratios = [ours / theirs for ours, theirs in zip(rates["native"], rates["plain Trainer"], strict=True)]
     spared = [theirs / ours for ours, theirs in zip(work["native"], work["plain Trainer"], strict=True)]
+    (folder / "switch").mkdir()
     parts = asyncio.run(switch(run, model, folder / "switch", settings(8, threads)))
     for name, seconds in parts.items():
         print(f"switch, {name:14} {seconds:7.2f} s")
