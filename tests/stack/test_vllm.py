@@ -5,10 +5,8 @@ Needs .venv-serve (`webgym env make serve`); each start takes half a minute on a
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
-import signal
 from pathlib import Path
 
 import aiohttp
@@ -69,24 +67,6 @@ async def test_weights_are_swapped_live_and_by_a_new_server_when_that_fails(tmp_
     assert server.freed is not None
     assert server.freed.after == 0
     assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in tree)
-
-
-async def test_an_engine_that_is_killed_is_noticed_and_a_reload_brings_the_server_back(tmp_path: Path):
-    first, second = make_tiny(tmp_path / "first", 0), make_tiny(tmp_path / "second", 1)
-    server = Vllm(VllmSettings.on_cpu(python=PYTHON, max_model_len=2048, log=tmp_path / "log", drain_seconds=20))
-    await server.start(first)
-    try:
-        assert server.process is not None
-        largest = max(server.process.tree(), key=lambda process: process.memory_info().rss)
-        largest.send_signal(signal.SIGKILL)
-        async with asyncio.timeout(120):
-            while await server.healthy():  # noqa: ASYNC110 - another program is watched
-                await asyncio.sleep(0.5)
-        await server.reload(second)
-        assert await server.healthy()
-        assert len(await reply(server)) > 0
-    finally:
-        await server.stop()
 
 
 async def test_a_checkpoint_that_vllm_cannot_load_is_told_with_its_last_words(tmp_path: Path):
