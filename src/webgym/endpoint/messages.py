@@ -16,6 +16,7 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal
 
 BYTES_PER_TOKEN: Final = 3
@@ -33,8 +34,12 @@ class Image:
     detail: Literal["auto", "low", "high"] = "auto"
 
     def wire(self) -> dict[str, Any]:
-        url = f"data:image/{self.format};base64,{base64.b64encode(self.data).decode()}"
-        return {"type": "image_url", "image_url": {"url": url, "detail": self.detail}}
+        return {"type": "image_url", "image_url": {"url": self._url, "detail": self.detail}}
+
+    @cached_property
+    def _url(self) -> str:
+        """Made once: an episode sends each of its screenshots again with the next few questions."""
+        return f"data:image/{self.format};base64,{base64.b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True)
