@@ -150,3 +150,14 @@ async def test_a_stop_twice_is_a_stop_once():
         await process.stop()
     except EndpointDown as e:  # pragma: no cover
         pytest.fail(str(e))
+
+
+async def test_a_log_that_cannot_be_written_is_said_at_once_and_its_folder_is_made(tmp_path: Path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(EndpointDown, match="cannot be started"):
+        await ServerProcess.start(["true"], name="it", write_to=tmp_path / "file" / "log")
+    says_hello = [sys.executable, "-c", "print('hello')"]
+    process = await ServerProcess.start(says_hello, name="it", write_to=tmp_path / "new" / "log")
+    assert await process.hears("hello") == "hello"
+    await process.stop()
+    assert (tmp_path / "new" / "log").read_text() == "hello\n"

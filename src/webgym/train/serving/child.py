@@ -49,6 +49,7 @@ class Embedded:
         try:
             async with asyncio.timeout(settings.start_seconds):
                 line = await process.hears(ADDRESS)
+                status = await process.ended() if line is None else 0
         except TimeoutError:
             await self._failed()
             raise EndpointDown(
@@ -58,7 +59,6 @@ class Embedded:
             await asyncio.shield(self._failed())
             raise
         if line is None:
-            status = await process.ended()
             await self._failed()
             kind = ConfigError if status == EXPECTED_FAILURE else EndpointDown
             raise kind(f"the model server did not start; it wrote:\n{process.last_words}")

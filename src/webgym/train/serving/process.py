@@ -63,6 +63,8 @@ class ServerProcess:
         """The process, not yet ready. What it writes goes to `write_to`, or to our own stderr."""
         mark = secrets.token_hex(12)
         try:
+            if write_to is not None:  # now: a log that cannot be written is a reason not to start
+                await asyncio.to_thread(_make, write_to)
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-I",
@@ -169,6 +171,11 @@ class ServerProcess:
         self._words.append(line)
         if self._awaited and line.startswith(self._awaited) and not self._heard.done():
             self._heard.set_result(line)
+
+
+def _make(file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
 
 
 async def _line(output: asyncio.StreamReader) -> bytes:
