@@ -14,13 +14,14 @@ Sites = Annotated[int, Field(ge=1, le=10_000)]
 
 
 class Practice(BaseModel):
-    """Websites to train and to test on, which the demonstrations do not show."""
+    """Websites to train and to test on. The demonstrations show none of them, and `shown` others of their kinds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kinds: tuple[str, ...] = Field((), description="Kinds of sites; all if none is named.")
     train_sites: Sites = Field(100, description="Websites of each kind to train on.")
     test_sites: Sites = Field(20, description="Websites of each kind to test on.")
+    shown: Annotated[int, Field(ge=0, le=10_000)] = Field(0, description="Demonstrations on each of these kinds, too.")
     each: Annotated[int, Field(ge=1, le=100)] = Field(3, description="Tasks of a website to train on; one is tested.")
 
 
@@ -29,7 +30,7 @@ class WarmUpSettings(RolloutParts):
 
     folder: Path = Field(description="Holds the demonstrations, the model and the tasks; made if it is not there.")
     kinds: tuple[str, ...] = Field((), description="Kinds of sites that are shown; all if none is named.")
-    demonstrations: Annotated[int, Field(ge=1)] = Field(600, description="Episodes, each on a website of its own.")
+    demonstrations: Annotated[int, Field(ge=1)] = Field(600, description="Episodes on them, each on its own website.")
     practice: Practice = Practice()
     worlds: OfflineWeb | None = OfflineWeb()
     train: TrainSettings = TrainSettings()
@@ -39,8 +40,13 @@ class WarmUpSettings(RolloutParts):
         """The tasks to practise: both splits."""
         return self.folder / "tasks.parquet"
 
+    @property
+    def episodes(self) -> int:
+        """Demonstrations of all kinds together."""
+        return self.demonstrations + self.practice.shown * len(self.practice.kinds)
+
     def rollout(self, shown: Path) -> RolloutSettings:
         """The demonstrations as a rollout of their own."""
         given: dict[str, object] = {name: getattr(self, name) for name in RolloutParts.model_fields}
-        given |= {"run": self.folder / "demonstrations", "tasks": shown, "count": self.demonstrations}
+        given |= {"run": self.folder / "demonstrations", "tasks": shown, "count": self.episodes}
         return RolloutSettings.model_validate(given | {"resume": True, "repeats": 1})

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from rich.console import Console
@@ -47,7 +47,7 @@ async def prepare(settings: WarmUpSettings, console: Console) -> TrainResult:
     await asyncio.to_thread(write_families, settings, shown)
     samples = settings.folder / "samples.parquet"
     if not samples.exists():
-        console.print(f"{settings.demonstrations} demonstrations", highlight=False)
+        console.print(f"{settings.episodes} demonstrations", highlight=False)
         await demonstrate(settings, shown, samples, console)
     images = (settings.folder / "demonstrations" / "images",)
     with _updates(console) as told:
@@ -81,7 +81,9 @@ def write_families(settings: WarmUpSettings, shown: Path) -> None:
         write_tasks(settings.tasks_file, chain(train, test))
     if not shown.exists():
         sites = -(-settings.demonstrations // len(settings.kinds or KINDS))
-        write_tasks(shown, opening(web.seed, "demonstrations", sites, settings.kinds, port=web.port))
+        known = opening(web.seed, "demonstrations", sites, settings.kinds, port=web.port)
+        few = opening(web.seed, "demonstrations", practice.shown, practice.kinds, port=web.port)
+        write_tasks(shown, chain(islice(known, settings.demonstrations), few))
 
 
 async def demonstrate(settings: WarmUpSettings, shown: Path, samples: Path, console: Console) -> None:
