@@ -122,7 +122,7 @@ class Context:
     def __init__(self, instruction: str, website: str, settings: ContextSettings) -> None:
         self.settings = settings
         self._task = f"Task: {inert(instruction)}"
-        if website:
+        if website and settings.addresses:
             self._task += f"\nWebsite: {line(website, ADDRESS)}"
         self._rounds: list[Round] = []
         self._shots: deque[Shot] = deque(maxlen=settings.window)
@@ -135,7 +135,7 @@ class Context:
     def prompt(self, system: str, observation: Observation, shot: Shot) -> Prompt:
         """The prompt for the page now, within the token budget as far as that is possible."""
         elements, budget = _elements(observation), self.settings.token_budget
-        page = describe_page(observation)
+        page = describe_page(observation, addresses=self.settings.addresses)
         full, lines = len(self._shots), len(self._rounds) - len(self._shots)
         while True:
             prompt = Prompt(tuple(self._lay_out(system, page, elements, shot, full, lines)))
@@ -183,9 +183,10 @@ def take(observation: Observation, image_tokens: int | None) -> Shot | None:
     return Shot(Image(shot.data, shot.format), shot.sha256, tokens)
 
 
-def describe_page(observation: Observation) -> str:
+def describe_page(observation: Observation, *, addresses: bool = True) -> str:
     """What is told of a page beside its screenshot."""
-    told = [f"Page: {line(observation.title, TITLE) or '(no title)'}", f"Address: {line(observation.url, ADDRESS)}"]
+    told = [f"Page: {line(observation.title, TITLE) or '(no title)'}"]
+    told += [f"Address: {line(observation.url, ADDRESS)}"] if addresses else []
     if len(observation.tabs) > 1:
         told.append(f"Tabs: {len(observation.tabs)} are open.")
     remarks = [f"A dialog ({dialog.kind}) said: {dialog.message}" for dialog in observation.dialogs]

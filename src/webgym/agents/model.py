@@ -70,7 +70,7 @@ class ModelAgent:
         self._pending = _Pending(
             shot,
             title=line(observation.title, TITLE) or "(no title)",
-            before=describe_page(observation),
+            before=describe_page(observation, addresses=self._context.settings.addresses),
             reply=echo(after_thoughts(reply.text)),
             found=found,
             done=self._describe(found, screen),

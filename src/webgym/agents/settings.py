@@ -65,6 +65,7 @@ class ContextSettings(_Part):
 
     window: Annotated[int, Field(ge=0, le=64)] = Field(4, description="Rounds kept in full: screenshot and reply.")
     token_budget: Annotated[int, Field(ge=512)] = Field(13_312, description="Tokens of a prompt: 16,384 less a reply.")
+    addresses: bool = Field(True, description="Tell the addresses of website and page; small models learn them by heart.")
     image_tokens: Annotated[int, Field(ge=0)] | None = Field(
         None, description="What one screenshot weighs; None: one token for 28 × 28 pixels, which no family exceeds by much."
     )
