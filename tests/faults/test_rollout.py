@@ -57,8 +57,8 @@ class Command:
         caps = [f"--engine.caps.train.{band}={cap}" for band, cap in CAPS.items()]
         self._command = [
             sys.executable, "-m", "webgym.cli", "rollout", f"--run={folder}", "--agent=oracle", f"--server={server.url}",
-            f"--worlds.port={PORT}", f"--tasks={_task_file(folder.parent, count)}", f"--count={count}", f"--engine.slots={slots}",
-            *caps,
+            f"--worlds.port={PORT}", f"--tasks={_task_file(folder.parent, count)}", f"--count={count}",
+            f"--engine.slots={slots}", *caps,
         ]  # fmt: skip
 
     def start(self, *more: str) -> subprocess.Popen[bytes]:
