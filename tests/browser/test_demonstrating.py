@@ -30,7 +30,12 @@ def free_port() -> int:
 
 @pytest.mark.timeout(300)
 async def test_the_guide_opens_a_page_of_every_kind_of_site_on_a_tiny_screen(tmp_path):
-    given = {"--demonstrations": len(KINDS), "--worlds.port": free_port(), "--practice.train-sites": 1}
+    given = {
+        "--demonstrations": len(KINDS),
+        "--worlds.port": free_port(),
+        "--practice.train-sites": 1,
+        "--practice.shown": 0,
+    }
     words = [str(word) for pair in given.items() for word in pair]
     settings = load(WarmUpSettings, ["--config", str(CONFIG), "--folder", str(tmp_path), *words], command="test")
     settings = settings.model_copy(update={"kinds": tuple(KINDS)})

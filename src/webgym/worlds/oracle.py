@@ -24,6 +24,7 @@ from webgym.worlds.checks import Reached, Says, contains, number, plain
 from webgym.worlds.tasks import WorldTask
 
 MAX_STEPS: Final = 500
+EDGE: Final = 4.0  # pixels from the left
 DISMISS: Final = ("accept all", "close")
 _SEEN: Final = t.Look(accessibility=True)
 _MARKED: Final = t.Look(image="none", marks=True)
@@ -99,9 +100,11 @@ class Play:
             await self.act(_click(mark))
 
     async def scroll(self, by: float) -> bool:
-        """Whether the page moved."""
+        """Whether the page moved. What lies in its middle may keep the wheel to itself, as maps do: then at its edge."""
         before = self.seen.scroll.y
         await self.act(t.Scroll(dy=by))
+        if self.seen.scroll.y == before and (before > 0 if by < 0 else before + self.height < self.seen.scroll.height - 1):
+            await self.act(t.Scroll(dy=by, x=EDGE, y=self.height / 2))
         return self.seen.scroll.y != before
 
     async def find(self, what: str, wanted: Wanted, *, at_top: bool = False) -> t.Mark:
