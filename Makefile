@@ -37,7 +37,7 @@ fmt: $(DEPS)  ## repair formatting and what the linter can repair
 test: setup  ## the whole test suite but for the tests that take minutes
 	$(BIN)/pytest -m "not slow"
 
-demo: setup  ## a tiny model improves itself in real browsers, in minutes
+demo: setup  ## the whole training loop with a tiny model, in real browsers, in minutes
 	$(BIN)/webgym demo
 
 bench-steps: setup  ## measure steps per second

@@ -239,7 +239,7 @@ def _env(arguments: list[str]) -> int:
 
 COMMANDS: dict[str, Command] = {
     "demo": Command(
-        "A tiny model learns to find its way on the offline web, in real browsers, in minutes; no internet needed.",
+        "The whole training loop with a tiny model on the offline web, in real browsers, in minutes; no internet needed.",
         _demo,
         "webgym demo\nwebgym demo --folder runs/demo --iterations 6",
     ),

@@ -1,10 +1,10 @@
-"""`webgym demo`: a tiny Qwen3-VL learns to find its way on websites it has never seen, with nothing from outside.
+"""`webgym demo`: a tiny Qwen3-VL practises finding its way on websites, with nothing from outside.
 
     demonstrations ─▶ warm-up ─▶ [ rollout ─▶ verdicts ─▶ replay ─▶ training ─▶ reload ] × 3 ─▶ before and after
 
 Real browsers, real screenshots, the offline web's own verdicts and the loop that trains large models, in a few minutes on
 two cores. The model has a million weights, and what it learns is small: opening the right page by a menu. docs/proof.md is
-the same in earnest. All parts are kept, so a demo that was stopped goes on where it was.
+the same in earnest, and says how far it has come. All parts are kept, so a demo that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class DemoSettings(Settings):
-    """A tiny model learns to find its way on the offline web, before your eyes."""
+    """The whole training loop with a tiny model on the offline web, before your eyes."""
 
     folder: Path = Field(Path("runs/demo"), description="keeps everything; a demo that was stopped goes on from it")
     iterations: int | None = Field(None, ge=1, description="rounds of practice; three if unset")
