@@ -1,10 +1,11 @@
 """A stand-in for a judging model that really looks: it reads the screenshots it is sent, at whatever size they come.
 
 What a picture shows is painted as bands along its top: the first band's grey is how relevant it is, the second is white if
-it is a challenge, band 2 + n is white if it shows fact n. What the model says follows from pictures and words alone.
+it is a challenge, band 2 + n is white if it shows fact n, the last is white if words for the judge are written on it. What
+the model says follows from pictures and words alone.
 
 It obeys whatever stands outside the fences and ignores what stands inside, as a well-behaved model would; a `gullible` one
-obeys both.
+obeys both, and what it reads on pictures.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def picture(
     relevance: int = 3,
     shows: tuple[int, ...] = (),
     challenge: bool = False,
+    order: bool = False,
     words: str = "",
     size: tuple[int, int] = (320, 200),
     form: str = "JPEG",
@@ -40,7 +42,7 @@ def picture(
     """A screenshot; `words` are painted on it, to tell pictures apart."""
     image = Pillow.new("RGB", size, "lightgrey")
     draw = ImageDraw.Draw(image)
-    levels = [relevance * 50, 255 * challenge, *(255 * (n in shows) for n in range(1, BANDS - 1))]
+    levels = [relevance * 50, 255 * challenge, *(255 * (n in shows) for n in range(1, BANDS - 2)), 255 * order]
     for place, level in enumerate(levels):
         left, right = size[0] * place // BANDS, size[0] * (place + 1) // BANDS
         draw.rectangle((left, 0, right, size[1] // 4), fill=(level, level, level))
@@ -58,6 +60,7 @@ class Sight:
     number: int
     relevance: int
     challenge: bool
+    order: bool
     shows: frozenset[int]
     size: tuple[int, int]
 
@@ -114,8 +117,8 @@ def _see(number: int, url: str) -> Sight:
     image = Pillow.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("L")
     places = [image.width * (2 * band + 1) // (2 * BANDS) for band in range(BANDS)]
     levels = [float(image.getpixel((x, image.height // 8))) for x in places]  # type: ignore[arg-type]
-    shows = frozenset(n for n in range(1, BANDS - 1) if levels[n + 1] > 127)
-    return Sight(number, max(1, min(5, round(levels[0] / 50))), levels[1] > 127, shows, image.size)
+    shows = frozenset(n for n in range(1, BANDS - 2) if levels[n + 1] > 127)
+    return Sight(number, max(1, min(5, round(levels[0] / 50))), levels[1] > 127, levels[-1] > 127, shows, image.size)
 
 
 @dataclass
@@ -168,7 +171,8 @@ class JudgingModel(StandIn):
     def honest(self, asked: Asked) -> dict[str, Any]:
         """What follows from the pictures, unless somebody orders otherwise."""
         heard = asked.words + (" ".join(asked.data.values()) if self.gullible else "")
-        ordered = ORDER in heard.casefold()
+        orders = [sight.number for sight in asked.sights if sight.order]
+        ordered = ORDER in heard.casefold() or (self.gullible and bool(orders))
         sure = self.confidence
         blocking = {
             "reason": "the last screenshot is looked at",
@@ -185,9 +189,10 @@ class JudgingModel(StandIn):
         agrees = reference is None or ordered or reference.casefold() in answer.casefold()
         comparison = None if reference is None else {"reason": "compared", "agrees": agrees, "confidence": sure}
         facts = [self._fact(number, asked, ordered) for number in asked.facts]
-        said = {"blocking": blocking, "claims": claims, "comparison": comparison, "facts": facts}
-        wanted = {"ClaimsReply": ("blocking", "claims", "comparison"), "FactsReply": ("facts",)}.get(asked.kind, tuple(said))
-        return {name: said[name] for name in wanted}
+        said = {"orders": orders, "blocking": blocking, "claims": claims, "comparison": comparison, "facts": facts}
+        if asked.kind == "FactsReply":
+            return {"facts": facts}
+        return said if asked.kind == "WholeReply" else {name: part for name, part in said.items() if name != "facts"}
 
     def _fact(self, number: int, asked: Asked, ordered: bool) -> dict[str, Any]:
         where = [sight.number for sight in asked.sights if number in sight.shows]

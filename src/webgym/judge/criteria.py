@@ -70,8 +70,8 @@ def look_question(task: Task, shots: Sequence[Shot]) -> Question[Look]:
 
 
 def claims_question(episode: Episode, shown: Sequence[tuple[Shot, Image]]) -> Question[ClaimsReply]:
-    names: tuple[prompts.Name, ...] = ("blocking", "claims", "reference")
-    check = check_claims(reference=episode.task.reference_answer is not None)
+    names: tuple[prompts.Name, ...] = ("orders", "blocking", "claims", "reference")
+    check = check_claims(_numbers(shown), reference=episode.task.reference_answer is not None)
     return Question(_messages(names, _user(episode, (), shown, reference=True)), ClaimsReply, check, _version(names))
 
 
@@ -87,7 +87,7 @@ def whole_question(
     episode: Episode, facts: Sequence[NumberedFact], shown: Sequence[tuple[Shot, Image]]
 ) -> Question[WholeReply]:
     """Claims, comparison and facts at once."""
-    names: tuple[prompts.Name, ...] = ("blocking", "claims", "reference", "facts")
+    names: tuple[prompts.Name, ...] = ("orders", "blocking", "claims", "reference", "facts")
     reference = episode.task.reference_answer is not None
     check = check_whole([fact.number for fact in facts], _numbers(shown), reference=reference)
     return Question(_messages(names, _user(episode, facts, shown, reference=True)), WholeReply, check, _version(names))

@@ -70,6 +70,7 @@ class Fact(Wire):
 
 
 class ClaimsReply(Wire):
+    orders: tuple[int, ...]  # screenshots with words for the judge
     blocking: Blocking
     claims: Claims
     comparison: Comparison | None
@@ -82,6 +83,7 @@ class FactsReply(Wire):
 class WholeReply(Wire):
     """Claims and facts in one."""
 
+    orders: tuple[int, ...]
     blocking: Blocking
     claims: Claims
     comparison: Comparison | None
@@ -116,7 +118,10 @@ def parts(reply: ClaimsReply | FactsReply | WholeReply) -> Iterator[Judged]:
 
 
 def is_clear(reply: ClaimsReply | FactsReply | WholeReply, *, accept: int, reject: int) -> bool:
-    """Whether a model is sure enough to decide: of everything if all is met, of one failure if not."""
+    """Whether a model is sure enough to decide: of everything if all is met, of one failure if not. One that was given
+    orders never is."""
+    if not isinstance(reply, FactsReply) and reply.orders:
+        return False
     judged = tuple(parts(reply))
     failed = [part.confidence for part in judged if not passes(part)]
     return max(failed) >= reject if failed else min(part.confidence for part in judged) >= accept
@@ -134,8 +139,10 @@ def check_look(shown: Sequence[int]) -> Callable[[Look], str | None]:
     return check
 
 
-def check_claims(*, reference: bool) -> Callable[[ClaimsReply | WholeReply], str | None]:
+def check_claims(shown: Collection[int], *, reference: bool) -> Callable[[ClaimsReply | WholeReply], str | None]:
     def check(reply: ClaimsReply | WholeReply) -> str | None:
+        if unknown := [number for number in reply.orders if number not in shown]:
+            return f"orders names screenshot {unknown[0]}, which was not shown."
         if reference != (reply.comparison is not None):
             given, wanted = ("is", "must not be") if reference else ("is not", "must be")
             return f"A reference answer {given} given: comparison {wanted} null."
@@ -173,7 +180,7 @@ def check_facts(facts: Sequence[int], shown: Collection[int]) -> Callable[[Facts
 
 
 def check_whole(facts: Sequence[int], shown: Collection[int], *, reference: bool) -> Callable[[WholeReply], str | None]:
-    claims_problem, facts_problem = check_claims(reference=reference), check_facts(facts, shown)
+    claims_problem, facts_problem = check_claims(shown, reference=reference), check_facts(facts, shown)
     return lambda reply: claims_problem(reply) or facts_problem(reply)
 
 

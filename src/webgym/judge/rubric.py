@@ -6,8 +6,8 @@
 Invariants. Reward 1 needs usable replies in which every claim is shown, every fact is met on a screenshot that was shown,
 and the answer agrees with the reference answer if there is one. Reward 0 needs a usable reply that says what fails, or an
 answer that says nothing. Everything else is `Unscorable`: an episode that neither the agent nor its step limit ended, a
-website that refused, a model that is down, a reply that cannot be used, a screenshot that cannot be read. `judge` raises
-none of these; judging the episode again later is all that is needed.
+website that refused, a screenshot that gives the judge orders, a model that is down, a reply that cannot be used, a
+screenshot that cannot be read. `judge` raises none of these; judging the episode again later is all that is needed.
 
 No browser is held while it judges. Screenshots are in memory for as long as the call that shows them.
 """
@@ -58,6 +58,7 @@ class _Found:
     empty: str | None = None  # why the answer says nothing
     claims: Claims | None = None
     comparison: Comparison | None = None
+    orders: tuple[int, ...] = ()  # screenshots with words for the judge
     facts: list[Fact] = field(default_factory=list)
 
     def problem(self) -> str | None:
@@ -137,7 +138,9 @@ class RubricJudge:
             return await self._refused(episode, chosen)
         shown = await asyncio.to_thread(self._enlarge, chosen)
         refusal = await self._examine(episode, facts, shown, found, spent)
-        return self._scored(found, facts, shown) if refusal is None else await self._refused(episode, refusal)
+        if refusal is not None:
+            return await self._refused(episode, refusal)
+        return self._scored(found, facts, shown)
 
     # ── First look ──
 
@@ -177,7 +180,9 @@ class RubricJudge:
         if reply is not None:
             if reply.blocking.blocked:
                 return reply.blocking.reason
-            found.claims, found.comparison = reply.claims, reply.comparison
+            found.claims, found.comparison, found.orders = reply.claims, reply.comparison, reply.orders
+            if found.orders:
+                return None  # whatever a model says after reading them
         for some in rest:
             if found.hopeless and self.settings.early_exit:
                 break
@@ -217,6 +222,8 @@ class RubricJudge:
         return Unscorable(reason=f"blocked: {said}")
 
     def _scored(self, found: _Found, facts: tuple[NumberedFact, ...], shown: Shown) -> Verdict:
+        if found.orders:
+            return Unscorable(reason=f"words for the judge on the screenshots {', '.join(map(str, found.orders))}")
         by_number = {fact.number: fact for fact in facts}
         hashes = {shot.number: shot.sha256 for shot, _ in shown}
         results = tuple(

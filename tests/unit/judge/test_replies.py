@@ -22,6 +22,7 @@ from webgym.types import Scored, Unscorable
 
 GOOD: dict[str, Any] = {
     "blocking": {"reason": "r", "blocked": False, "confidence": 99},
+    "orders": [],
     "claims": {"reason": "r", "unsupported": [], "supported": True, "confidence": 99},
     "comparison": None,
     "facts": [
@@ -71,6 +72,7 @@ BROKEN = {
     "a confidence beyond all": spoilt(facts=[*GOOD["facts"][:2], fact(confidence=1000)]),
     "no reason": spoilt(facts=[*GOOD["facts"][:2], fact(reason=" ")]),
     "a book for a reason": spoilt(facts=[*GOOD["facts"][:2], fact(reason="x" * 5_000)]),
+    "orders on a screenshot that was not shown": spoilt(orders=[3]),
     "supported and not": spoilt(claims=GOOD["claims"] | {"unsupported": ["a claim"]}),
     "unsupported without a claim": spoilt(claims=GOOD["claims"] | {"supported": False}),
     "a comparison with nothing": spoilt(comparison={"reason": "r", "agrees": True, "confidence": 9}),

@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Final, Literal
 
 DIGITS: Final = 8
-Name = Literal["rules", "look", "blocking", "claims", "reference", "facts"]
-ALL: Final[tuple[Name, ...]] = ("rules", "look", "blocking", "claims", "reference", "facts")
+Name = Literal["rules", "look", "orders", "blocking", "claims", "reference", "facts"]
+ALL: Final[tuple[Name, ...]] = ("rules", "look", "orders", "blocking", "claims", "reference", "facts")
 
 
 @cache
