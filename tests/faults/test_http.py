@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
+from typing import Any
 
 import psutil
 import pytest
@@ -488,6 +490,50 @@ async def test_connections_have_a_cap_and_come_back_under_it():
             sock.close()
         await asyncio.sleep(0.2)
         assert (await call(url, "GET /it HTTP/1.1", "Host: localhost")).status == 200
+
+
+@asynccontextmanager
+async def generous(**bounds: float) -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """A server whose answer has 64 MB, more than any socket holds; and when it has stopped trying to send it."""
+    ended = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % (64 * MB))]})
+            for left in range(63, -1, -1):
+                await send({"type": "http.response.body", "body": bytes(MB), "more_body": left > 0})
+        finally:
+            ended.set()
+
+    async with Listener(app, "127.0.0.1", 0, HttpLimits.model_validate(bounds)) as listening:
+        yield listening.url(), ended
+
+
+async def read_all(sock: socket.socket, pause: float) -> int:
+    """How many bytes come until the other side ends it."""
+    received = 0
+    with suppress(ConnectionResetError):
+        while data := await asyncio.to_thread(sock.recv, 4 * MB):
+            received += len(data)
+            await asyncio.sleep(pause)
+    return received
+
+
+async def test_an_answer_that_nobody_reads_is_given_up():
+    async with generous(answer_seconds=0.5) as (url, ended):
+        with await asyncio.to_thread(raw.connect, url) as sock:
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await asyncio.wait_for(ended.wait(), 10)
+            assert await read_all(sock, pause=0) < 32 * MB, "only what the sockets held"
+
+
+async def test_an_answer_that_is_read_slowly_arrives():
+    async with generous(answer_seconds=0.5) as (url, _):
+        with await asyncio.to_thread(raw.connect, url) as sock:
+            began = time.monotonic()
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert await read_all(sock, pause=0.1) > 64 * MB
+            assert time.monotonic() - began > 1.0, "too quick to show anything"
 
 
 def resident(server: Served) -> int:

@@ -1,8 +1,9 @@
 """Connections of strangers: caps on what they may send before anybody has asked who they are.
 
 Invariants: a request's headers have a bound in bytes and in seconds, also when it is pipelined behind another; what is
-neither header nor body (chunk framing, trailers) has a bound too; so has the number of connections. Every refusal closes
-the connection, and reads on for a moment first: closing on unread bytes would destroy the answer on its way.
+neither header nor body (chunk framing, trailers) has a bound too; so have the number of connections and the time for which
+an answer waits to be taken. Every refusal closes the connection, and reads on for a moment first: closing on unread bytes
+would destroy the answer on its way.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class CappedHttp(HttpToolsProtocol):
     limits: ClassVar[HttpLimits]
 
     _timer: asyncio.TimerHandle | None = None
+    _answer_timer: asyncio.TimerHandle | None = None  # while more of an answer waits than the client takes
     _in_headers = True  # what comes next belongs to a request line or a header
     _unfinished = False  # a request has begun and has not been read to its end
     _lost = False
@@ -48,6 +50,7 @@ class CappedHttp(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
         self._stop_timer()
+        self._stop_answer_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -75,6 +78,32 @@ class CappedHttp(HttpToolsProtocol):
     @property
     def _busy(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
+
+    # answers that nobody takes
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reader()
+
+    def resume_writing(self) -> None:
+        self._stop_answer_timer()
+        super().resume_writing()
+
+    def _await_reader(self) -> None:
+        self._stop_answer_timer()
+        waiting = self._raw.get_write_buffer_size()
+        self._answer_timer = self.loop.call_later(self.limits.answer_seconds, self._still_waiting, waiting)
+
+    def _still_waiting(self, before: int) -> None:
+        if self._raw.get_write_buffer_size() < before:
+            self._await_reader()  # slow, but it reads
+        else:
+            self._raw.abort()
+
+    def _stop_answer_timer(self) -> None:
+        if self._answer_timer is not None:
+            self._answer_timer.cancel()
+            self._answer_timer = None
 
     # what the parser found
 

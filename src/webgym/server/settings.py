@@ -39,6 +39,7 @@ class HttpLimits(BaseModel):
     max_body: int = Field(64, ge=1, le=1024, description="MB of a file sent to a session; other bodies have 8 at most")
     header_seconds: float = Field(10.0, gt=0, le=300, description="time to send a request's headers")
     body_seconds: float = Field(30.0, gt=0, le=3600, description="time to send a request's body")
+    answer_seconds: float = Field(30.0, gt=0, le=3600, description="time without taking a byte of a waiting answer")
     connections: int = Field(2048, ge=16, le=100_000, description="connections held at a time; the next is told 503")
 
 
