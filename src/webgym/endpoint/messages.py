@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
+import msgspec
+
 BYTES_PER_TOKEN: Final = 3
 TURN_TOKENS: Final = 8  # role and separators
 FENCE_TOKENS: Final = 32
@@ -37,9 +39,10 @@ class Image:
         return {"type": "image_url", "image_url": {"url": self._url, "detail": self.detail}}
 
     @cached_property
-    def _url(self) -> str:
-        """Made once: an episode sends each of its screenshots again with the next few questions."""
-        return f"data:image/{self.format};base64,{base64.b64encode(self.data).decode()}"
+    def _url(self) -> msgspec.Raw:
+        """Made once, as JSON: an episode sends each of its screenshots again with the next few questions, and nothing in
+        base64 needs escaping."""
+        return msgspec.Raw(b'"data:image/%s;base64,%s"' % (self.format.encode(), base64.b64encode(self.data)))
 
 
 @dataclass(frozen=True)

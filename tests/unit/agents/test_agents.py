@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 from pydantic import ValidationError
 
@@ -52,7 +53,8 @@ async def test_a_model_acts_and_the_stored_prompt_is_the_one_the_server_got(serv
     assert agent.name == "qwen3_vl/m"
     images = {observation.screenshot.sha256: observation.screenshot.data for observation in (first, second)}  # type: ignore[union-attr]
     for decision, body in zip(decisions, server.bodies, strict=True):
-        assert [message.wire() for message in messages_of(decision.prompt, images.__getitem__)] == body["messages"]
+        rebuilt = [message.wire() for message in messages_of(decision.prompt, images.__getitem__)]
+        assert msgspec.json.decode(msgspec.json.encode(rebuilt)) == body["messages"]
         assert decision.reply is not None
         assert decision.reply.text == WAIT
     assert last_text(server.bodies[1]).startswith("The action was done.\n")
