@@ -139,7 +139,7 @@ async def test_a_page_that_hangs_can_be_left(worker: Worker, site: Site):
 
 async def test_a_page_that_hangs_again_and_again_loses_its_session(worker: Worker, site: Site):
     driver = await opened(worker, site.url("/hang-again"))
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(2.0)
     context = held(driver).context
     with pytest.raises(PageUnresponsive):
         async with taking(15):
@@ -291,7 +291,7 @@ async def test_a_last_tab_that_closes_itself_is_replaced(worker: Worker, site: S
     seen = await driver.step(FIRST)
     assert [tab.active for tab in seen.tabs] == [False, True]
     await driver.step(CloseTab(tab=seen.tabs[0].id))
-    seen = await driver.step(Wait(seconds=2))
+    seen = await driver.step(Wait(seconds=4))
     assert seen.url == "about:blank"
     assert len(seen.tabs) == 1
     assert any("closed itself" in note for note in seen.notes)

@@ -43,6 +43,7 @@ ON_COMMAND = (
 FRAME_SECONDS = 1.0
 EVERY = 0.05  # seconds between two frames of a page that somebody waits for
 LONGEST = 0.1  # the same where nothing moves
+AFTER_PICTURE = 0.15  # by then a page that was at rest from the beginning has said so
 RETRY_SECONDS = 0.02
 # In the middle of a frame: how long until a page is helped, first gently, and until the browser counts as past help.
 ESCAPE_SECONDS = 1.0
@@ -136,7 +137,7 @@ class Display:
             pause = every
             while not future.done():
                 if picture is not None:
-                    early, picture = await self._early(channel, picture), None
+                    early, picture, pause = await self._early(channel, picture), None, AFTER_PICTURE
                 elif (await self._try(channel, {})).hasDamage:
                     early, pause = None, every
                 else:

@@ -20,7 +20,10 @@ from webgym.server.display import Picture
 from webgym.server.page import Page
 
 Cap = Literal["commit", "load", "quiet", "network"]
-LOADING_EVERY = 0.1  # seconds between two frames of a page that is still loading
+# A page that loads is drawn only once that takes long: hardly any waits for a frame, and what half a page looks like is
+# drawn for nothing. Seconds until then, and between two frames from then on.
+LOADING_PATIENCE = 0.5
+LOADING_EVERY = 0.1
 
 
 class SettleLimits(BaseModel):
@@ -125,9 +128,13 @@ async def _commit(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
 
 
 async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
-    if page.loaded or page.navigating:
-        return  # not even a frame: the next one is to be the picture
-    if not await page.drawing(page.until(lambda: page.loaded or page.navigating, limits.load), every=LOADING_EVERY):
+    def ready() -> bool:
+        return page.loaded or page.navigating
+
+    patience = min(LOADING_PATIENCE, limits.load)
+    if await page.until(ready, patience):
+        return  # without a frame: the next one is to be the picture
+    if not await page.drawing(page.until(ready, limits.load - patience), every=LOADING_EVERY):
         capped.append("load")
 
 
