@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import random
@@ -97,6 +98,9 @@ async def write_set(count: int, folder: Path) -> Written:
             for counts[split], line in enumerate(lines, 1):
                 sites.add(json.loads(line)["website"])
         tasks += counts[split]
+    for path in sorted(folder.iterdir()):
+        with path.open("rb") as file:
+            print(f"sha256 of {path.name}: {hashlib.file_digest(file, 'sha256').hexdigest()}")
     return Written(tasks, len(sites), counts["test"], seconds, peak / (1 << 20))
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Annotated, Final, Protocol
 
 from pydantic import Field
+from rich.console import Console
+from rich.progress import track
 
 from webgym.config import Settings, load
 from webgym.errors import ConfigError
@@ -99,7 +101,9 @@ def run_tasks(arguments: list[str], writer: Callable[[Path], AbstractContextMana
         whole = stack.enter_context(writer(settings.out / "tasks.parquet"))
         lines = {split: stack.enter_context(writer(settings.out / f"{split}.jsonl")) for split in ("train", "test")}
         made = catalogue.generate(settings.seed, settings.tasks, port=settings.port, workers=settings.workers)
-        for count, task in enumerate(made, 1):  # noqa: B007 - the last number is the count
+        total = settings.tasks + sum(catalogue.TEST.values())
+        shown = track(made, "tasks", total, console=Console(stderr=True), transient=True)
+        for count, task in enumerate(shown, 1):  # noqa: B007 - the last number is the count
             whole.add(task)
             lines[task.split].add(task)
     seconds = time.monotonic() - began

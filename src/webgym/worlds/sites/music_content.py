@@ -18,13 +18,16 @@ _BACK: Final = phrases("Harbours|Foxes|Engines|Tides|Parade|Choir|Letters|Antler
 _TITLES: Final = phrases(
     "Slow Light|After the Rain|Northbound|Glass Houses|Kitchen Songs|Half Awake|Small Hours|Red Dust|Undertow|Long Shadow|"
     "Open Water|First Snow|Night Bus|Telegraph|Low Tide|Borrowed Time|Salt and Smoke|Wild Clover|Paper Moon|Second Nature|"
-    "Static Bloom|Over the Wire|Sleepwalking|Golden Mile|The Quiet Part|Empty Rooms|Compass|Better Weather|Old Maps|Signal"
+    "Static Bloom|Over the Wire|Sleepwalking|Golden Mile|The Quiet Part|Empty Rooms|Compass|Better Weather|Old Maps|Signal|"
+    "Marble Arcade|Winter Garden|Loose Change|Harbour Lights|Field Notes|Velvet Rope"
 )
 _SONGS: Final = phrases(
     "Amber|Backroads|Carousel|Daylight|Echoes|Firefly|Gravity|Homeward|Islands|Jasmine|Kites|Lanterns|Mirage|November|Orbit|"
     "Pollen|Quicksand|Radio|Silhouette|Thunder|Umbrella|Voyager|Waterline|Xylophone|Yesteryear|Zenith|Avalanche|Bluebird|"
     "Cinders|Driftwood|Embers|Feathers|Ghostlight|Hurricane|Ivory|Juniper|Labyrinth|Meridian|Nightfall|Overpass"
 )
+ARTISTS: Final = 11
+ALBUMS: Final = (2, 2, 3)  # of an artist, as often as it stands there
 # No title may begin with another whole title, for links are found by how they begin.
 _TURNS: Final = ("{} Again", "Without {}", "{} at Dawn", "Dear {}", "{} Pt. II", "No More {}")
 
@@ -142,8 +145,8 @@ class Catalogue:
 
 def catalogue(site: Site) -> Catalogue:
     chance = site.draw("music")
-    names = chance.sample([f"{front} {back}" for front in _FRONT for back in _BACK], 11)
-    titles = iter(chance.sample(_TITLES, 30))
+    names = chance.sample([f"{front} {back}" for front in _FRONT for back in _BACK], ARTISTS)
+    titles = iter(chance.sample(_TITLES, ARTISTS * max(ALBUMS)))
     songs = iter(chance.sample([turn.format(song) for song in _SONGS for turn in _TURNS], 200))
     return Catalogue(tuple(_artist(chance, name, titles, songs) for name in names))
 
@@ -154,7 +157,7 @@ def _person(chance: random.Random) -> str:
 
 def _artist(chance: random.Random, name: str, titles: Iterator[str], songs: Iterator[str]) -> Artist:
     formed, genre, slug = chance.randrange(1984, 2019), chance.choice(GENRES), name.lower().replace(" ", "-")
-    years = sorted(chance.sample(range(formed, 2026), chance.choice((2, 2, 3))), reverse=True)
+    years = sorted(chance.sample(range(formed, 2026), chance.choice(ALBUMS)), reverse=True)
     albums = []
     for year in years:
         title = next(titles)
