@@ -92,6 +92,11 @@ async def write_set(count: int, folder: Path) -> Written:
     seconds = time.monotonic() - began
     if process.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return _counted(folder, seconds, peak / (1 << 20))
+
+
+def _counted(folder: Path, seconds: float, megabytes: float) -> Written:
+    """What is in the files. Their hashes are printed: another run must have the same."""
     tasks, sites, counts = 0, set[str](), {}
     for split in ("train", "test"):
         with (folder / f"{split}.jsonl").open() as lines:
@@ -101,7 +106,7 @@ async def write_set(count: int, folder: Path) -> Written:
     for path in sorted(folder.iterdir()):
         with path.open("rb") as file:
             print(f"sha256 of {path.name}: {hashlib.file_digest(file, 'sha256').hexdigest()}")
-    return Written(tasks, len(sites), counts["test"], seconds, peak / (1 << 20))
+    return Written(tasks, len(sites), counts["test"], seconds, megabytes)
 
 
 def _memory(root: int) -> int:
