@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import Annotated
 
 import pyarrow as pa
@@ -46,14 +49,12 @@ class TaskFilter(Wire):
     def mask(self, table: pa.Table) -> pa.Array:
         """Which rows of a table with these columns pass."""
         tests = [
-            pc.is_in(table.column(name), value_set=pa.array(values, pa.string()))
-            for name, values in self._choices().items()
-            if values
+            pc.is_in(table.column(name), value_set=_strings(values)) for name, values in self._choices().items() if values
         ]
         if "difficulty" in self.columns:
             low, high = self._bounds()
             difficulty = table.column("difficulty")
-            tests += [pc.greater_equal(difficulty, low), pc.less_equal(difficulty, high)]
+            tests += [pc.greater_equal(difficulty, _number(low)), pc.less_equal(difficulty, _number(high))]
         if self.contains:
             tests.append(pc.match_substring(table.column("instruction"), self.contains, ignore_case=True))
         return reduce(pc.and_, tests)
@@ -82,3 +83,17 @@ class TaskFilter(Wire):
     def _bounds(self) -> tuple[int, int]:
         low, high = _BANDS[self.band] if self.band else (0, 2**31 - 1)
         return max(low, self.min_difficulty or 0), high if self.max_difficulty is None else min(high, self.max_difficulty)
+
+
+# `pa.array` and `pa.scalar` import pandas, if it is there, to ask whether they were given a series: that takes longer than
+# many a filter. So a filter's few values become Arrow's by their bytes.
+
+
+def _strings(values: Sequence[str]) -> pa.StringArray:
+    encoded = [value.encode() for value in values]
+    ends = array("i", accumulate(map(len, encoded), initial=0))
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
+
+
+def _number(value: int) -> pa.Scalar:
+    return pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(array("q", [value]))])[0]

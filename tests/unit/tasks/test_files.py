@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -198,3 +200,18 @@ def test_any_text_survives_parquet(tmp_path_factory: pytest.TempPathFactory, row
     path = tmp_path_factory.mktemp("any") / "t.parquet"
     write_tasks(path, tasks)
     assert list(read_tasks(path)) == tasks
+
+
+def test_a_filter_waits_for_no_import(tmp_path: Path) -> None:
+    """Arrow imports pandas for its conversions, where it is installed: a third of a second for the first filter."""
+    write_tasks(tmp_path / "tasks.parquet", make_tasks(3))
+    program = (
+        "import sys; from pathlib import Path; from webgym.tasks.files import TaskFile\n"
+        "from webgym.tasks.selection import TaskFilter\n"
+        "wanted = TaskFilter(sources=('nobody', 'nöbody'), domains=('Misc.',), band='hard', split='train', contains='x')\n"
+        "with TaskFile.open(Path(sys.argv[1])) as file: print(len(file.where(wanted)), 'pandas' in sys.modules)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "tasks.parquet")], capture_output=True, text=True, check=True
+    )
+    assert said.stdout == "0 False\n"
