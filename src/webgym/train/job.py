@@ -60,7 +60,8 @@ class TrainSettings(Wire):
     batch: Positive = Field(3, description="Samples a device computes at once.")
     accumulation: Positive = Field(4, description="Batches added up before an update.")
     max_tokens: Annotated[int, Field(ge=16)] = Field(16_384, description="Longer samples are left out, and counted.")
-    warmup: Annotated[int, Field(ge=0)] = Field(30, description="Updates until the learning rate is full; then constant.")
+    warmup: Annotated[int, Field(ge=0)] = Field(30, description="Updates until the learning rate is full.")
+    decay: bool = Field(False, description="After that it falls to nothing over the updates; else it is constant.")
     clip_norm: Annotated[float, Field(gt=0)] = 1.0
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     bf16: bool = True

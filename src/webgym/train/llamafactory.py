@@ -118,7 +118,7 @@ def configuration(job: TrainJob, model: Path, folder: Path, written: Written) ->
         "per_device_train_batch_size": settings.batch,
         "gradient_accumulation_steps": settings.accumulation,
         "learning_rate": settings.lr,
-        "lr_scheduler_type": "constant_with_warmup",
+        "lr_scheduler_type": "linear" if settings.decay else "constant_with_warmup",
         "warmup_steps": settings.warmup,
         "max_grad_norm": settings.clip_norm,
         "weight_decay": settings.weight_decay,

@@ -141,7 +141,8 @@ class Trainer:
         self._model.train()
         work = ahead(self._work(updates, start))
         for update in range(updates):
-            loss, seen = self._update(self._resume.updates + update, islice(work, settings.accumulation))
+            number = self._resume.updates + update
+            loss, seen = self._update(number, self._rate(update, updates), islice(work, settings.accumulation))
             losses.append(loss)
             tokens += seen
             if self._accelerator.is_main_process:
@@ -175,11 +176,18 @@ class Trainer:
             for batch in cut(chosen, lengths, self._settings.batch, **mine):
                 yield self._collator.collate([rows[one] for one in batch]), learned
 
-    def _update(self, number: int, work: Iterator[tuple[Batch, int]]) -> tuple[float, int]:
+    def _rate(self, update: int, updates: int) -> float:
+        """The learning rate of an update of this job. It rises over the optimiser's updates, falls over the job's."""
+        settings = self._settings
+        rising = (self._resume.updates + update + 1) / max(1, settings.warmup)
+        falling = (updates - update) / max(1, updates - settings.warmup) if settings.decay else 1.0
+        return settings.lr * min(1.0, rising, falling)
+
+    def _update(self, number: int, rate: float, work: Iterator[tuple[Batch, int]]) -> tuple[float, int]:
         """One step of the optimiser; returns the mean loss over its tokens, and how many tokens were read."""
         accelerator, settings = self._accelerator, self._settings
         for group in self._plain_optimizer.param_groups:
-            group["lr"] = settings.lr * min(1.0, (number + 1) / max(1, settings.warmup))
+            group["lr"] = rate
         total = torch.zeros(2, device=accelerator.device)
         for made, learned in work:
             batch = made.to(accelerator.device)

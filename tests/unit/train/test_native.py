@@ -84,6 +84,17 @@ def test_small_updates_survive_a_checkpoint_that_is_published_in_bfloat16(model:
     assert same(weights(whole), weights(rest))
 
 
+def test_a_decaying_rate_begins_full_and_ends_small(model: Path, tmp_path: Path) -> None:
+    def moved(updates: int, *, decay: bool) -> float:
+        settings = changed(warmup=0, updates=updates, decay=decay)
+        ended = done(make_job(tmp_path, model, 8, settings, output=tmp_path / f"{updates}-{decay}"))
+        before, after = load_file(model / "model.safetensors"), weights(ended)
+        return sum(float((after[name] - before[name]).abs().sum()) for name in before)
+
+    assert moved(1, decay=True) == moved(1, decay=False)
+    assert 0.3 < moved(4, decay=True) / moved(4, decay=False) < 0.9
+
+
 def test_accumulation_changes_memory_and_not_the_gradient(model: Path, tmp_path: Path) -> None:
     at_once = done(make_job(tmp_path, model, 8, changed(updates=2, batch=4, accumulation=1), output=tmp_path / "a"))
     in_parts = done(make_job(tmp_path, model, 8, changed(updates=2, batch=1, accumulation=4), output=tmp_path / "b"))
