@@ -140,6 +140,8 @@ class RubricJudge:
         refusal = await self._examine(episode, facts, shown, found, spent)
         if refusal is not None:
             return await self._refused(episode, refusal)
+        if found.orders:
+            return Unscorable(reason=f"words for the judge on screenshot {', '.join(map(str, found.orders))}")
         return self._scored(found, facts, shown)
 
     # ── First look ──
@@ -222,8 +224,6 @@ class RubricJudge:
         return Unscorable(reason=f"blocked: {said}")
 
     def _scored(self, found: _Found, facts: tuple[NumberedFact, ...], shown: Shown) -> Verdict:
-        if found.orders:
-            return Unscorable(reason=f"words for the judge on the screenshots {', '.join(map(str, found.orders))}")
         by_number = {fact.number: fact for fact in facts}
         hashes = {shot.number: shot.sha256 for shot, _ in shown}
         results = tuple(
