@@ -188,6 +188,25 @@ async def test_a_box_scrolls_under_the_pointer_and_the_page_elsewhere(visit: Vis
     assert seen.title == "scroll 0,250 box 250"
 
 
+@pytest.mark.parametrize("background", ["white", "none", "linear-gradient(red, blue) fixed"])
+async def test_the_bar_of_a_box_can_be_clicked_and_dragged(visit: Visit, house: House, background: str):
+    """A box without an opaque background has no layer of its own, unless it is forced to: scrolled by its bar it once began
+    a frame that never ended."""
+    page = await visit("/scroll", image="png")
+    script = f"""(box => {{ box.style.background = "{background}"; return box.getBoundingClientRect().toJSON() }})(
+        document.getElementById("box"))"""
+    box = await house.ask(page, script, dict[str, float])
+    await page.look(image="png")
+    bar, upper, lower = box["right"] - 8, box["top"] + 22, box["bottom"] - 22
+    for y, at_top in ((lower, False), (lower, False), (upper, False), (upper, True)):
+        seen = await page.step(t.Click(x=bar, y=y), image="png")
+        assert seen.settled.ms < 1500
+        assert (seen.title == "scroll 0,0 box 0") == at_top
+        await page.step(t.Click(x=900, y=600), image="png")
+    dragged = await page.step(t.Drag(x=bar, y=upper, to_x=bar, to_y=lower), image="png")
+    assert dragged.title != seen.title
+
+
 async def test_a_list_scrolls_by_its_element(visit: Visit):
     docs = await visit("/docs-long", marks=True)
     link = next(mark for mark in docs.first.marks or () if mark.role == "link")

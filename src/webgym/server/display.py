@@ -29,7 +29,8 @@ from webgym.server.cdp import Channel, ConnectionClosed, ProtocolError
 T = TypeVar("T")
 
 # Chromium draws on command only when it is started with the first two; without the others a frame may wait for work of
-# another thread that is itself waiting for the next frame, and never end.
+# another thread that is itself waiting for the next frame, and never end: so does one in which a box without a layer of its
+# own is scrolled by its bar, hence the last.
 ON_COMMAND = (
     "--enable-begin-frame-control",
     "--run-all-compositor-stages-before-draw",
@@ -37,7 +38,7 @@ ON_COMMAND = (
     "--disable-image-animation-resync",
     "--disable-new-content-rendering-timeout",
     "--disable-threaded-animation",
-    "--disable-threaded-scrolling",
+    "--enable-prefer-compositing-to-lcd-text",
 )
 
 FRAME_SECONDS = 1.0

@@ -68,7 +68,9 @@ SWITCHES = (
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    "--disable-features=AcceptCHFrame,DestroyProfileOnBrowserClose,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding,Translate",
+    # RasterInducingScroll: a frame on command that meets such a scroll may never end.
+    "--disable-features=AcceptCHFrame,DestroyProfileOnBrowserClose,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding,"
+    "RasterInducingScroll,Translate",
 )
 # Fewer processes: drawing and the network's side live in the browser's own, which a fault of theirs then takes with it. What
 # makes renderers smaller elsewhere (--enable-low-end-device-mode, V8's --lite-mode) makes them larger here: flags of V8 that

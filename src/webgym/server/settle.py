@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
+from webgym.errors import BrowserError
 from webgym.server.display import Picture
 from webgym.server.page import Page
 
@@ -140,6 +141,10 @@ async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
 
 async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | None) -> tuple[_Rested, bytes | None]:
     expression = f"webgym.rest({wanted.wire()}).then((r) => ({{capped: r.capped, page: webgym.particulars()}}))"
-    async with asyncio.timeout(wanted.cap + grace + 5):
-        work = page.frame.run(expression, _Rested, within=wanted.cap + grace)
-        return (await page.drawing(work), None) if picture is None else await page.drawing_shot(work, picture)
+    within = wanted.cap + grace
+    try:
+        async with asyncio.timeout(within + 5):
+            work = page.frame.run(expression, _Rested, within=within)
+            return (await page.drawing(work), None) if picture is None else await page.drawing_shot(work, picture)
+    except TimeoutError as e:
+        raise BrowserError(f"the page was not drawn for {within + 5:g} s") from e
