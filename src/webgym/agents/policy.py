@@ -24,10 +24,10 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from webgym.agents.completion import read_completion
 from webgym.agents.settings import PolicySettings
@@ -40,8 +40,7 @@ from webgym.types import Reply
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ReplicaTotals:
+class ReplicaTotals(msgspec.Struct, frozen=True):
     """What one replica has done so far. `seconds` is the time that answered tries took."""
 
     url: str

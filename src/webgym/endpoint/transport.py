@@ -23,6 +23,8 @@ from webgym.logs import hide
 AGAIN: Final = frozenset({408, 409, 425, 429})
 HIDDEN: Final = "[hidden]"
 QUOTED: Final = 2_000  # bytes of a refusal that are read
+AT_ONCE: Final = 1 << 20  # bytes written in one go; aiohttp warns of more, for that would hold up everybody else
+IDLE: Final = 60.0  # seconds a connection stays open for the next question; servers mostly close it after 75
 
 
 class Transport:
@@ -45,7 +47,7 @@ class Transport:
 
     async def __aenter__(self) -> Self:
         self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._concurrency),
+            connector=aiohttp.TCPConnector(limit=self._concurrency, keepalive_timeout=IDLE),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {}),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout),
@@ -57,10 +59,11 @@ class Transport:
 
     async def post(self, body: bytes, *, turned_away: Callable[[], None] = lambda: None) -> str:
         """The answer's text. `turned_away` is called when the endpoint certainly did no work for this try."""
+        data = body if len(body) <= AT_ONCE else io.BytesIO(body)
         async with blame(EndpointDown, self._doing, within=self._timeout):
             try:
                 response = await self._http.post(
-                    self._url, data=io.BytesIO(body), headers={"Content-Type": "application/json"}, allow_redirects=False
+                    self._url, data=data, headers={"Content-Type": "application/json"}, allow_redirects=False
                 )
             except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
                 turned_away()

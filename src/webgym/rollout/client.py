@@ -57,6 +57,7 @@ JSON: Final = "application/json"
 POLL: Final = 4.0  # a session is asked about at least this often, so that an idle holder learns of its end within 5 s
 LOST: Final = (StaleLease, errors.BrowserGone, errors.PageUnresponsive)
 READ_AHEAD: Final = 1 << 18  # a screenshot is read in few wake-ups
+IDLE: Final = 60.0  # seconds a connection stays open for the next step; the server closes it after 75
 
 Operation = Literal["create", "step", "observe", "renew", "storage", "files", "release", "fleet", "health"]
 Retries = Mapping[Operation, tuple[int, int]]  # repeats after Unreachable, repeats after 429 or 503
@@ -344,7 +345,7 @@ class Client:
     async def __aenter__(self) -> Self:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key is not None else {}
         http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, limit_per_host=self._connections),
+            connector=aiohttp.TCPConnector(limit=0, limit_per_host=self._connections, keepalive_timeout=IDLE),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={**headers, "Accept": protocol.MSGPACK, "Accept-Encoding": "identity"},  # images do not shrink
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._settings[0].connect),

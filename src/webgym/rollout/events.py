@@ -32,8 +32,9 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Final, Self, TypedDict, Unpack
+
+from msgspec.structs import replace
 
 from webgym.rollout.gates import GateStats
 from webgym.rollout.views import (
