@@ -1,7 +1,10 @@
 """What the agent gets to see: one screenshot and the particulars of the page at rest.
 
-The order is settle → marks → screenshot, so that picture, marks and particulars belong to the same moment. A page that
-hangs is first freed (its script is stopped), then looked at again; only if that fails too is the session given up.
+The order is settle → marks → screenshot, so that picture, marks and particulars belong to the same moment. Most pages are at
+rest before anybody waits for it: marks and screenshot are then made first, and stand if nothing has changed after them.
+
+A page that hangs is first freed (its script is stopped), then looked at again; only if that fails too is the session given
+up.
 """
 
 from __future__ import annotations
@@ -81,19 +84,28 @@ async def free(context: Context) -> None:
 async def _observe(
     context: Context, look: t.Look, egress: Egress, limits: SettleLimits, typing: bool, action_error: str | None
 ) -> t.Observation:
-    picture = None if look.image == "none" else Picture(look.image, look.quality)
-    # Marks are drawn on the page at rest: no picture from before shows them.
-    rest = await _settle_active(context, limits, typing, None if look.marks else picture)
+
+    async def draw_marks() -> None:
+        page = context.active
+        if page.scrolling:
+            await page.draw()
+            page.scrolling = False
+        context.marking = await mark(page, context.marking)
+
+    picture = None
+    if look.image != "none":
+        picture = Picture(look.image, look.quality, draw_marks if look.marks else None)
+    rest = await _settle_active(context, limits, typing, picture)
     page = context.active
     cut: set[Cut] = set()
+    shot = None
     try:
-        if look.marks:
-            context.marking = await mark(page, context.marking)
-            if context.marking.truncated:
-                cut.add("marks")
-        shot = None
         if picture is not None:
             shot = _screenshot(context, picture, rest.picture or await page.shoot(picture, within=SHOT_SECONDS))
+        elif look.marks:
+            await draw_marks()
+        if look.marks and context.marking is not None and context.marking.truncated:
+            cut.add("marks")
     finally:
         if look.marks:
             # Nobody waits for it: whatever asks the page next comes after it.

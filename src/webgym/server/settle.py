@@ -54,6 +54,7 @@ class Particulars(msgspec.Struct):
 
 class _Rested(msgspec.Struct):
     capped: bool
+    touched: bool  # it changed since its marks were found
     page: Particulars
 
 
@@ -140,11 +141,15 @@ async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
 
 
 async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | None) -> tuple[_Rested, bytes | None]:
-    expression = f"webgym.rest({wanted.wire()}).then((r) => ({{capped: r.capped, page: webgym.particulars()}}))"
+    expression = f"webgym.rest({wanted.wire()}).then((rested) => ({{...rested, page: webgym.particulars()}}))"
     within = wanted.cap + grace
     try:
         async with asyncio.timeout(within + 5):
             work = page.frame.run(expression, _Rested, within=within)
-            return (await page.drawing(work), None) if picture is None else await page.drawing_shot(work, picture)
+            if picture is None:
+                return await page.drawing(work), None
+            rested, shot = await page.drawing_shot(work, picture)
     except TimeoutError as e:
         raise BrowserError(f"the page was not drawn for {within + 5:g} s") from e
+    # Marks hold for the document they were found in, also where what has changed since is not in sight.
+    return rested, None if picture.prepare is not None and rested.touched else shot

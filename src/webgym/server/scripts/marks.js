@@ -3,6 +3,9 @@
 let marked = [];
 let foreign = [];
 let overlay = null;
+const overlays = new WeakSet();
+let touched = false; // whether the document changed or was scrolled since its marks were found, as far as anybody watched
+const touch = () => { touched = true; };
 
 const contains = (outer, inner) => {
   for (let node = inner; node; node = node.parentNode || node.host) if (node === outer) return true;
@@ -115,6 +118,7 @@ const inside = (frame, view, found, budget) => {
 const collectMarks = ({ most, ms, first, view, show }) => {
   const budget = { most, until: performance.now() + ms, cut: false, steps: 0, foreign: [] };
   const found = [];
+  touched = false;
   collect(document, { left: 0, top: 0, right: innerWidth, bottom: innerHeight, ...view }, found, budget);
   if (list?.field.ownerDocument === document) collect(list.shadow, { left: 0, top: 0, right: innerWidth, bottom: innerHeight }, found, budget);
   found.sort((a, b) => a.box.y - b.box.y || a.box.x - b.box.x);
@@ -139,6 +143,7 @@ const HUES = [210, 0, 130, 280, 30, 330, 170, 50];
 const draw = (marks) => {
   erase();
   overlay = document.createElementNS('http://www.w3.org/1999/xhtml', 'div');
+  overlays.add(overlay);
   // Of no size, so that only what it draws is painted anew, not the whole screen.
   overlay.style.cssText = 'all:initial!important;position:fixed!important;left:0!important;top:0!important;width:0!important;' +
     'height:0!important;z-index:2147483647!important;pointer-events:none!important;';
@@ -163,3 +168,7 @@ const draw = (marks) => {
 };
 
 const erase = () => { overlay?.remove(); overlay = null; };
+
+// Whether a change of the document is nothing but our marks, coming or going.
+const ofMarks = ({ type, addedNodes, removedNodes }) => type === 'childList' &&
+  [...addedNodes, ...removedNodes].every((node) => overlays.has(node));
