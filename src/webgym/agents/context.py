@@ -56,9 +56,10 @@ class Said:
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is sent and what is stored."""
+    """What is sent and what is stored. `page` is what it says of the page now."""
 
     said: tuple[Said, ...]
+    page: str
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -138,7 +139,7 @@ class Context:
         page = describe_page(observation, addresses=self.settings.addresses)
         full, lines = len(self._shots), len(self._rounds) - len(self._shots)
         while True:
-            prompt = Prompt(tuple(self._lay_out(system, page, elements, shot, full, lines)))
+            prompt = Prompt(tuple(self._lay_out(system, page, elements, shot, full, lines)), page)
             over = prompt.tokens - budget
             if over <= 0:
                 return prompt

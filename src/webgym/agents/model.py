@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from webgym.agents.agent import Decision
-from webgym.agents.context import Context, Round, Shot, describe_page, echo, take
+from webgym.agents.context import Context, Round, Shot, echo, take
 from webgym.agents.dialects import Dialect, Invalid, Screen, after_thoughts, dialect
 from webgym.agents.policy import Policy
 from webgym.agents.settings import AgentSettings, ContextSettings
@@ -70,7 +70,7 @@ class ModelAgent:
         self._pending = _Pending(
             shot,
             title=line(observation.title, TITLE) or "(no title)",
-            before=describe_page(observation, addresses=self._context.settings.addresses),
+            before=prompt.page,
             reply=echo(after_thoughts(reply.text)),
             found=found,
             done=self._describe(found, screen),

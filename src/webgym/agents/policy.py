@@ -82,7 +82,8 @@ class _Replica:
         tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
         self._count(in_flight=-1, replies=1, seconds=seconds, **tokens)
         self._avoided_until = float("-inf")
-        return reply.model_copy(update={"text": self._transport.discreet(reply.text)})
+        said = self._transport.discreet(reply.text)
+        return reply if said == reply.text else reply.model_copy(update={"text": said})
 
     def _count(self, **more: Any) -> None:
         self.totals = replace(self.totals, **{name: getattr(self.totals, name) + value for name, value in more.items()})
