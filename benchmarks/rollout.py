@@ -6,7 +6,8 @@ and asynchronously (`rollout_schedules` says what that means), with as many sess
 
 `engine_ms_per_step` is the processor time of this process in the asynchronous run: engine, client, agent and store;
 browsers, model and web are elsewhere. `peak_mb` is its memory at the most while it plays 1,000 planned episodes of 20
-steps with screenshots of 100 KB against a server without browsers; `growth_mb` is what the second half added.
+steps (`--held`: another number) with screenshots of 100 KB against a server without browsers; `growth_mb` is what the second
+half added. `--memory` measures that alone.
 The last line of stdout is the summary as one line of JSON.
 """
 
@@ -101,11 +102,11 @@ async def schedules(plan: Plan, folder: Path, say: Console) -> dict[Schedule, Me
     return results
 
 
-async def memory(plan: Plan, folder: Path) -> tuple[float, float]:
-    """Most megabytes in use, and how much more in the second half of the episodes than in the first."""
+async def memory(plan: Plan, folder: Path) -> list[float]:
+    """Most megabytes in use in each quarter of the episodes."""
     tasks = [_task(n) for n in range(plan.held)]
     settings = EngineSettings.model_validate({"slots": 32, "stragglers": None, "breaker": None})
-    process, peaks, began = psutil.Process(), [0.0, 0.0], 0
+    process, peaks, began = psutil.Process(), [0.0] * 4, 0
 
     def new_agent(task: Task, episode: str) -> Clicker:
         nonlocal began
@@ -114,8 +115,8 @@ async def memory(plan: Plan, folder: Path) -> tuple[float, float]:
 
     async def watch() -> None:
         while True:
-            late = began > plan.held // 2
-            peaks[late] = max(peaks[late], process.memory_info().rss / 1e6)
+            quarter = min(3, 4 * began // plan.held)
+            peaks[quarter] = max(peaks[quarter], process.memory_info().rss / 1e6)
             await asyncio.sleep(0.02)
 
     async with module(CHILDREN, "browsers") as browsers, Client(browsers.url) as client:
@@ -124,7 +125,7 @@ async def memory(plan: Plan, folder: Path) -> tuple[float, float]:
         watching.cancel()
     if failed:
         raise RuntimeError(f"{failed} episodes failed: what was measured is no rollout")
-    return max(peaks), peaks[1] - peaks[0]
+    return peaks
 
 
 def _task(n: int) -> Task:
@@ -146,11 +147,14 @@ def table(results: dict[Schedule, Measured]) -> Table:
     return shown
 
 
-async def main(plan: Plan, say: Console) -> dict[str, float]:
+async def main(plan: Plan, say: Console, *, memory_only: bool = False) -> dict[str, float]:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="webgym-bench-") as folder:
-        peak, growth = await memory(plan, Path(folder))
-        say.print(f"memory: {peak:.0f} MB at most, {growth:+.1f} MB in the second half")
+        quarters = await memory(plan, Path(folder))
+        peak, growth = max(quarters), max(quarters[2:]) - max(quarters[:2])
+        say.print(f"memory by quarters: {', '.join(f'{one:.0f} MB' for one in quarters)}")
+        if memory_only:
+            return {"peak_mb": round(peak, 1), "growth_mb": round(growth, 1)}
         results = await schedules(plan, Path(folder), say)
     say.print(table(results))
     if lost := sum(one.failed for one in results.values()):
@@ -173,9 +177,11 @@ if __name__ == "__main__":
     parser.add_argument("--quick", action="store_true", help="few sessions and episodes: it works, and measures little")
     parser.add_argument("--sessions", type=int, help="how many at a time")
     parser.add_argument("--episodes", type=int, help="how many in all")
+    parser.add_argument("--held", type=int, help="how many in the measurement of memory")
+    parser.add_argument("--memory", action="store_true", help="measure memory alone")
     given = parser.parse_args()
     chosen = QUICK if given.quick else FULL
-    chosen = Plan(given.sessions or chosen.sessions, given.episodes or chosen.episodes, chosen.held)
-    found = uvloop.run(main(chosen, Console(stderr=True)))
+    chosen = Plan(given.sessions or chosen.sessions, given.episodes or chosen.episodes, given.held or chosen.held)
+    found = uvloop.run(main(chosen, Console(stderr=True), memory_only=given.memory))
     print(json.dumps(found))
     sys.exit(0)
