@@ -1,12 +1,15 @@
 """Settling: an observation shows what a person would see once the page has come to rest, and no page can hold it up."""
 
+import asyncio
 import time
+from typing import Any
 
 import pytest
 
 from tests.browser.conftest import House, Visit, colour_at
 from tests.site import images
 from webgym import types as t
+from webgym.server.display import Display
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -61,6 +64,21 @@ async def test_what_is_fetched_is_rendered(visit: Visit):
 async def test_content_appears_when_it_is_scrolled_into_view(visit: Visit):
     page = await visit("/live/intersection")
     assert page.first.title == "20 items"
+    assert (await page.step(t.Scroll(dy=100_000))).title == "40 items"
+
+
+async def test_what_came_while_a_slow_machine_drew_is_shown_too(visit: Visit, monkeypatch: pytest.MonkeyPatch):
+    """The page said that it rested and was drawn long after; by then its request had ended: it gets time to show that."""
+    frame = Display._frame
+
+    async def slowly(*given: Any) -> Any:
+        drawn = await frame(*given)
+        await asyncio.sleep(0.3)
+        return drawn
+
+    page = await visit("/live/intersection")
+    assert page.first.title == "20 items"
+    monkeypatch.setattr(Display, "_frame", slowly)
     assert (await page.step(t.Scroll(dy=100_000))).title == "40 items"
 
 

@@ -98,7 +98,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
     while True:
         cap = max(quiet_ends - time.monotonic(), 2 * limits.still)
         quiet = _Quiet(still, limits.still_typing if typing else 0, cap)
-        rested, shot = await _rest(page, quiet, limits.grace, picture)
+        rested, at, shot = await _rest(page, quiet, limits.grace, picture)
         if page.navigating:
             # The quiet was the pause before a navigation (a script's redirect, a form): start over, once per page.
             shot = picture = None
@@ -115,7 +115,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
                 capped.append("network")
                 shot = None  # taken before that wait
                 break
-        elif left <= 0 or time.monotonic() - page.last_request_ended >= limits.still:
+        elif left <= 0 or at - page.last_request_ended >= limits.still:
             break
         # Something has just come: the page gets the rest of a quiet time to show it.
         still = max(limits.still - (time.monotonic() - page.last_request_ended), 0.02)
@@ -140,16 +140,20 @@ async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
         capped.append("load")
 
 
-async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | None) -> tuple[_Rested, bytes | None]:
+async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | None) -> tuple[_Rested, float, bytes | None]:
+    """What the page said once it was at rest, when it said so (a busy machine may draw long after that), and its picture."""
     expression = f"webgym.rest({wanted.wire()}).then((rested) => ({{...rested, page: webgym.particulars()}}))"
     within = wanted.cap + grace
+
+    async def ask() -> tuple[_Rested, float]:
+        return await page.frame.run(expression, _Rested, within=within), time.monotonic()
+
     try:
         async with asyncio.timeout(within + 5):
-            work = page.frame.run(expression, _Rested, within=within)
             if picture is None:
-                return await page.drawing(work), None
-            rested, shot = await page.drawing_shot(work, picture)
+                return *await page.drawing(ask()), None
+            (rested, at), shot = await page.drawing_shot(ask(), picture)
     except TimeoutError as e:
         raise BrowserError(f"the page was not drawn for {within + 5:g} s") from e
     # Marks hold for the document they were found in, also where what has changed since is not in sight.
-    return rested, None if picture.prepare is not None and rested.touched else shot
+    return rested, at, None if picture.prepare is not None and rested.touched else shot
