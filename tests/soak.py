@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 import psutil
 from rich.console import Console
@@ -178,7 +179,8 @@ def report(samples: list[Sample], done: dict[str, int], console: Console) -> int
             f"{max(share * before, amount):.0f}",
             "" if fine else "GREW",
         )
-    zombies = statistics.median(one.zombies for one in late)  # one that is being reaped just then is none
+    # One that is being reaped just then is none: it counts what two samples in a row have.
+    zombies = max(min(one.zombies, next_one.zombies) for one, next_one in pairwise(late))
     flat = flat and zombies <= 2
     console.print(table)
     sys.stdout.write(json.dumps(figures | {"zombies": zombies, "flat": flat}) + "\n")
