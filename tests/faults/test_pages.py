@@ -331,13 +331,11 @@ async def test_downloads_over_the_cap_are_refused(worker: Worker, site: Site):
     seen = await driver.step(SECOND)
     big = [one for one in seen.downloads if one.url.endswith("/download-big")]
     assert [(one.name, one.state) for one in big] == [("_._x", "refused")]
-    await driver.step(THIRD)
-    states = set[str]()
-    ends = time.monotonic() + 10
-    while "refused" not in states and time.monotonic() < ends:
-        states = {one.state for one in (await driver.step(Wait(seconds=0.3), image="none")).downloads}
-        assert _size(folder) < 8 * MB
-    assert "refused" in states
+    seen, ends = await driver.step(THIRD), time.monotonic() + 10
+    while "refused" not in {one.state for one in seen.downloads} and time.monotonic() < ends:
+        assert _size(folder) < 6 * MB
+        seen = await driver.step(Wait(seconds=0.3), image="none")
+    assert "refused" in {one.state for one in seen.downloads}
     await until(lambda: _size(folder) == 0, within=5)
     await driver.release()
 
@@ -346,9 +344,17 @@ async def test_many_downloads_at_a_time_share_one_cap(worker: Worker, site: Site
     driver = await opened(worker, site.url("/counter"))
     folder = held(driver).context.folder
     await script(driver, "for (let i = 0; i < 8; i++) window.open('/download-endless'); 0")
-    # Chromium reports a few times a second, so the cap is overshot by what comes in between (8 × 25 MB/s here).
     await until(lambda: _size(folder) > 0, within=5)
-    assert await until(lambda: _size(folder) == 0, within=5) < 4
+    largest = 0
+
+    def gone() -> bool:
+        nonlocal largest
+        largest = max(largest, _size(folder))
+        return _size(folder) == 0
+
+    assert await until(gone, within=5) < 4
+    # 8 × 25 MB/s: by Chromium's reports alone, two a second, it would be a hundred.
+    assert largest < 40 * MB
     await asyncio.sleep(1)
     assert _size(folder) == 0
     await driver.release()

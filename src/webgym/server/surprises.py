@@ -4,6 +4,7 @@ for the next observation, and counted against a cap.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 from collections.abc import Callable
@@ -22,6 +23,7 @@ MAX_NOTES = 20
 MAX_MESSAGE = 500
 MAX_NAME = 120  # bytes
 UNFINISHED = ".crdownload"  # how Chromium calls a file while it writes it; the stem is the download's guid
+LOOK_SECONDS = 0.03  # Chromium reports twice a second, and a fast website sends tens of megabytes between two reports
 
 DialogKind = Literal["alert", "confirm", "prompt", "beforeunload"]
 
@@ -72,6 +74,7 @@ class Surprises:
     _transfers: dict[str, _Transfer] = field(default_factory=dict)
     _stored: int = 0
     _strays: set[str] = field(default_factory=set)
+    _looking: bool = False
 
     def watch(self, channel: Channel, wake: Callable[[], None]) -> None:
         """Answer what happens on a channel; `wake` is called when there is news that somebody may wait for."""
@@ -111,13 +114,16 @@ class Surprises:
             self.cancel(event.guid)
             return False
         self._transfers[event.guid] = transfer
+        if not self._looking:
+            self._looking = True
+            self._look_again()
         return True
 
     def download_progress(self, event: DownloadProgress) -> bool:
         """Take in a report; True when a transfer has come to its end."""
         transfer = self._transfers.get(event.guid)
         if transfer is None or transfer.state != "running":
-            return False
+            return True
         transfer.size = int(event.receivedBytes)
         if event.state == "completed":
             transfer.state = "done"
@@ -125,9 +131,40 @@ class Surprises:
         elif event.state == "canceled":
             transfer.state = "failed"
         elif max(event.totalBytes - event.receivedBytes, 0) + self._held() > self.max_download:
-            transfer.state = "refused"
-            self.cancel(event.guid)
+            self._refuse(event.guid, transfer)
         return transfer.state != "running"
+
+    def _look_again(self) -> None:
+        asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Keep the cap between Chromium's reports, for as long as anything is being written."""
+        sizes = self._sizes()
+        for guid in sizes:
+            transfer = self._transfers[guid]
+            transfer.size = max(transfer.size, sizes[guid])
+            if transfer.state != "running":
+                self.cancel(guid)  # an order to stop that came too early in a download's life had no effect
+        running = {guid: one for guid, one in self._transfers.items() if one.state == "running"}
+        while running and self._held() > self.max_download:
+            largest = max(running, key=lambda guid: running[guid].size)
+            self._refuse(largest, running.pop(largest))
+        self._looking = self.folder.exists() and bool(sizes or running)
+        if self._looking:
+            self._look_again()
+
+    def _sizes(self) -> dict[str, int]:
+        """Bytes on disk of the downloads that are being written."""
+        sizes: dict[str, int] = {}
+        with contextlib.suppress(OSError):
+            for file in self.folder.iterdir():
+                if file.suffix == UNFINISHED and file.stem in self._transfers:
+                    sizes[file.stem] = file.stat().st_size
+        return sizes
+
+    def _refuse(self, guid: str, transfer: _Transfer) -> None:
+        transfer.state = "refused"
+        self.cancel(guid)
 
     def refuse_strays(self) -> None:
         """Stop what is written to the folder though no event told of it: Chromium tells none if the tab was closed first.

@@ -33,7 +33,7 @@ from webgym.train.batches import Batch, Collator, ahead, cut, endless, held_back
 from webgym.train.checkpoint import OPTIMIZER, publishing
 from webgym.train.child import run_child
 from webgym.train.encoding import Encoded, Encoder, ImageFolders, load_processor
-from webgym.train.job import RESULT, Progress, TrainJob, TrainResult
+from webgym.train.job import RESULT, Progress, TrainJob, TrainResult, TrainSettings
 from webgym.train.objectives import check, loss_of, token_logprobs
 from webgym.train.weights import Resume, load_model, load_optimizer, optimizer_tensors, save_model, save_optimizer
 
@@ -52,7 +52,6 @@ class Data:
 def run(job: TrainJob, report: Callable[[Progress], None]) -> None:
     """Do a job in this process, or this process's part of it."""
     shim.activate()
-    from accelerate import Accelerator
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
@@ -60,9 +59,7 @@ def run(job: TrainJob, report: Callable[[Progress], None]) -> None:
     if settings.threads is not None:
         torch.set_num_threads(settings.threads)
     torch.manual_seed(settings.seed)
-    precision = "bf16" if settings.bf16 else "no"
-    cpu = settings.device == "cpu"
-    accelerator = Accelerator(mixed_precision=precision, gradient_accumulation_steps=settings.accumulation, cpu=cpu)
+    accelerator = make_accelerator(settings)
     processor = load_processor(job.model, min_pixels=settings.min_pixels, max_pixels=settings.max_pixels)
     images = ImageFolders(job.images)
     data = load_data(job, processor, images, need_images=accelerator.num_processes > 1)
@@ -82,6 +79,28 @@ def run(job: TrainJob, report: Callable[[Progress], None]) -> None:
     )
     accelerator.wait_for_everyone()
     accelerator.end_training()
+
+
+def make_accelerator(settings: TrainSettings) -> Any:
+    """The devices as accelerate's own configuration has them; what a job says of its updates is the job's."""
+    from accelerate import Accelerator, InitProcessGroupKwargs
+    from accelerate.utils import parse_flag_from_env
+
+    cpu = settings.device == "cpu" or parse_flag_from_env("ACCELERATE_USE_CPU")
+    deepspeed = parse_flag_from_env("ACCELERATE_USE_DEEPSPEED")
+    if cpu and deepspeed:  # accelerate would train without it and not say so
+        raise ConfigError("device: told to use the CPU, accelerate leaves DeepSpeed out; 'auto' takes it if there is no GPU")
+    # Without a GPU accelerate takes DeepSpeed's processes for one each, unless it is told how they talk.
+    talk = [InitProcessGroupKwargs(backend="gloo")] if deepspeed and not torch.accelerator.is_available() else []
+    accelerator = Accelerator(mixed_precision="bf16" if settings.bf16 else "no", cpu=cpu, kwargs_handlers=talk)
+    accelerator.gradient_accumulation_steps = settings.accumulation
+    if (plugin := accelerator.state.deepspeed_plugin) is not None:  # it clips and accumulates by itself
+        plugin.deepspeed_config |= {
+            "train_micro_batch_size_per_gpu": settings.batch,
+            "gradient_accumulation_steps": settings.accumulation,
+            "gradient_clipping": settings.clip_norm,
+        }
+    return accelerator
 
 
 def load_data(job: TrainJob, processor: Any, images: ImageFolders, *, need_images: bool = False) -> Data:
@@ -111,8 +130,6 @@ class Trainer:
         self._job, self._settings, self._accelerator = job, job.settings, accelerator
         self._data, self._collator, self._report = data, collator, report
         self._loss = loss_of(job.settings)
-        if (plugin := accelerator.state.deepspeed_plugin) is not None:  # it must know, and there is no loader to tell it
-            plugin.deepspeed_config["train_micro_batch_size_per_gpu"] = job.settings.batch
         model = load_model(job)
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(trained, lr=job.settings.lr, weight_decay=job.settings.weight_decay)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from PIL import Image
@@ -10,7 +13,7 @@ from PIL import Image
 from webgym.store.files import Disk
 from webgym.store.images import Images
 from webgym.store.samples import Sample, write_samples
-from webgym.train.job import TrainJob, TrainSettings
+from webgym.train.job import TrainJob, TrainResult, TrainSettings, read_result
 from webgym.train.tiny import TinySize, make_tiny
 from webgym.types import ImagePart, Reply, TextPart, Turn
 
@@ -78,3 +81,16 @@ def make_job(folder: Path, model: Path, count: int = 8, settings: TrainSettings 
         settings=settings,
     )
     return job.model_copy(update=changes)
+
+
+def train_in(job: TrainJob, processes: int, environment: dict[str, str], python: str = sys.executable) -> TrainResult:
+    """Do a job in one process or several, as accelerate would start them on several devices."""
+    job.file.write_text(job.model_dump_json())
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    words = [python, *launch, "-m", "webgym.train.native", str(job.file)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"} | environment
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=290, check=False)
+    assert ran.returncode == 0, ran.stdout[-1000:] + ran.stderr[-3000:]
+    result = read_result(job.output)
+    assert result is not None
+    return result

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import psutil
 import pytest
 from pydantic import ValidationError
 
-from tests.unit.train.learning import QUICK, make_job
+from tests.unit.train.learning import QUICK, make_job, train_in
 from webgym.config import describe
 from webgym.errors import ConfigError, TrainError
 from webgym.train.checkpoint import is_complete
@@ -150,15 +149,7 @@ FSDP = {
 @pytest.mark.parametrize("kind", [{}, FSDP], ids=["DDP", "FSDP2"])
 def test_two_processes_learn_what_one_learns_and_resume(model: Path, tmp_path: Path, kind: dict[str, str]) -> None:
     def done(job: TrainJob, processes: int) -> TrainResult:
-        job.file.write_text(job.model_dump_json())
-        launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-        words = [sys.executable, *launch, "-m", "webgym.train.native", str(job.file)]
-        environment = os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"} | (kind if processes > 1 else {})
-        ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=290)
-        assert ran.returncode == 0, ran.stderr[-3000:]
-        result = read_result(job.output)
-        assert result is not None
-        return result
+        return train_in(job, processes, {"ACCELERATE_USE_CPU": "true"} | (kind if processes > 1 else {}))
 
     one = changed(batch=2, accumulation=2, threads=1)
     two = changed(batch=2, accumulation=1, threads=1, updates=2)

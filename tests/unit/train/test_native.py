@@ -175,3 +175,13 @@ def test_the_state_of_another_optimiser_is_refused_by_name(model: Path, tmp_path
     other = done(make_job(tmp_path, model, 4, lora, output=tmp_path / "adapter"))
     with pytest.raises(ConfigError, match="optimizer"):
         done(make_job(tmp_path, model, 4, output=tmp_path / "full", optimizer=other.optimizer))
+
+
+@pytest.mark.parametrize(("device", "environment"), [("cpu", {}), ("auto", {"ACCELERATE_USE_CPU": "true"})])
+def test_deepspeed_is_never_left_out_in_silence(
+    device: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in ({"ACCELERATE_USE_DEEPSPEED": "true"} | environment).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=r"device: .*DeepSpeed"):
+        native.make_accelerator(changed(device=device))
