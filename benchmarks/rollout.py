@@ -53,7 +53,7 @@ class Plan:
     held: int  # episodes of the memory's measurement
 
 
-FULL, QUICK = Plan(32, 64, 1000), Plan(6, 8, 100)
+FULL, QUICK = Plan(32, 192, 1000), Plan(6, 8, 100)
 
 
 class Clicker:

@@ -180,6 +180,24 @@ async def isolated(tmp_path: Path) -> AsyncIterator[tuple[Site, Driver]]:
             yield site, Driver(worker, await worker.sessions.create(request, None))
 
 
+async def test_a_file_is_uploaded_into_a_frame_in_another_process(isolated: tuple[Site, Driver]):
+    _, page = isolated
+    sessions, name, token = page.worker.sessions, page.started.id, page.started.lease.token
+    (child,) = sessions.leases.find(name, token).context.active.children.values()
+    await child.run(
+        """document.body.innerHTML = '<input type=file aria-label=paper>';
+        document.querySelector('input').onchange = (event) => { document.title = event.target.files[0].name; };
+        null""",
+        type(None),
+        within=5,
+    )
+    sessions.put_file(name, token, "note.txt", b"what it says")
+    seen = await page.look(marks=True)
+    seen = await page.step(t.Upload(element=mark_called(seen, "paper").id, files=("note.txt",)))
+    assert seen.action_error is None
+    assert await child.run("document.title", str, within=5) == "note.txt"
+
+
 async def test_a_frame_in_another_process_is_marked_clicked_and_typed_into(isolated: tuple[Site, Driver]):
     site, page = isolated
     context = page.worker.sessions.leases.find(page.started.id, page.started.lease.token).context

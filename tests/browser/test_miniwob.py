@@ -3,7 +3,10 @@
 import asyncio
 import random
 import re
+import sys
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
@@ -11,9 +14,12 @@ import pytest_asyncio
 from tests.browser.conftest import House, Visit, mark_called, picture
 from tests.conftest import KEY, Driver, FleetMaker, WorkerMaker
 from webgym import types as t
+from webgym.judging.programmatic import WorldsJudge
 from webgym.rollout.client import Client, Session
 from webgym.server.protocol import NewSession, StorageState, Viewport
 from webgym.server.worker import Worker
+from webgym.store import Run
+from webgym.tasks.files import write_tasks
 from webgym.worlds.miniwob import record, suite
 from webgym.worlds.miniwob.server import MiniWobServer, MiniWobSettings, Zoom, viewport
 from webgym.worlds.miniwob.verify import verify
@@ -289,3 +295,21 @@ async def test_time_and_reward_are_shown_and_decay_only_if_asked_for(visit: Visi
             assert end.reward is not None
             assert (end.reward < 1) == all_of_it
             assert ("Reward: 1" in (seen.text or "")) == all_of_it
+
+
+async def test_a_rollout_of_miniwob_is_judged_by_the_pages_own_record(tmp_path: Path, miniwob: MiniWobServer) -> None:
+    """`webgym rollout` as a user calls it: what the pages kept must reach the verifier."""
+    names, port = ("click-test", "click-button", "click-test-2"), urlsplit(miniwob.origin).port
+    write_tasks(tmp_path / "tasks.parquet", [suite.task(name, 1, origin=miniwob.origin) for name in names])
+    command = [
+        sys.executable, "-m", "webgym.cli", "rollout", f"--run={tmp_path}/run", f"--tasks={tmp_path}/tasks.parquet",
+        f"--count={len(names)}", "--agent=random", "--engine.slots=2", f"--serve.egress.allow=*.localhost:{port}",
+        "--engine.caps.train.easy=4", "--engine.caps.train.medium=4", "--engine.caps.train.hard=4",
+    ]  # fmt: skip
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    _, said = await asyncio.wait_for(process.communicate(), 100)
+    assert process.returncode == 0, said.decode()
+    with Run.open(tmp_path / "run", read_only=True) as run:
+        verdicts = {one.episode: one.verdict for one in run.verdicts.read(WorldsJudge.name)}
+        assert {one.id for one in run.planned(0)} == verdicts.keys()
+    assert [verdict.kind for verdict in verdicts.values()] == ["scored"] * len(names), verdicts

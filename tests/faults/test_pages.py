@@ -37,7 +37,7 @@ from tests.faults.injection import (
 )
 from tests.site.server import Site
 from tests.site.tls import TlsSite
-from webgym.errors import BrowserGone, PageUnresponsive, StaleLease
+from webgym.errors import BrowserGone, PageUnresponsive, StaleLease, Unavailable
 from webgym.server.cdp import MAX_MESSAGE, Connection
 from webgym.server.settings import WorkerSettings
 from webgym.server.settle import SettleLimits
@@ -286,6 +286,23 @@ async def test_of_a_hundred_popups_a_few_become_tabs(worker: Worker, site: Site)
     await driver.release()
 
 
+async def test_tabs_that_close_one_after_another_while_they_are_looked_at(worker: Worker, site: Site):
+    driver = await opened(worker, site.url("/counter"))
+    restless = "setInterval(() => document.body.append('x'), 20)"
+    await script(
+        driver,
+        f"""for (const after of [2100, 1700, 1300, 900, 500]) {{
+            const tab = window.open('about:blank');
+            tab.eval({restless!r});
+            setTimeout(() => tab.close(), after);
+        }}""",
+    )
+    seen = await driver.look()
+    assert seen.title == "count 0"
+    assert len(seen.tabs) == 1
+    await driver.release()
+
+
 async def test_a_last_tab_that_closes_itself_is_replaced(worker: Worker, site: Site):
     driver = await opened(worker, site.url("/close-itself"))
     seen = await driver.step(FIRST)
@@ -360,6 +377,26 @@ async def test_many_downloads_at_a_time_share_one_cap(worker: Worker, site: Site
     await driver.release()
 
 
+async def test_small_downloads_that_are_too_many_leave_nothing(worker: Worker, site: Site):
+    driver = await opened(worker, site.url("/counter"))
+    folder = held(driver).context.folder
+    # Bytes of the page itself: they are whole before anybody can be told to stop.
+    await script(
+        driver,
+        """for (let n = 0; n < 60; n++) {
+            const link = Object.assign(document.createElement('a'), {download: `${n}.txt`});
+            link.href = URL.createObjectURL(new Blob(['x'.repeat(1000)]));
+            link.click();
+        } 0""",
+    )
+    told = set[str]()
+    for _ in range(6):
+        told |= {one.name for one in (await driver.step(Wait(seconds=0.5), image="none")).downloads if one.state == "done"}
+    assert told
+    assert {file.name for file in folder.iterdir()} == told
+    await driver.release()
+
+
 async def test_a_tab_that_was_refused_downloads_nothing(worker: Worker, site: Site):
     driver = await opened(worker, site.url("/counter"))
     folder = held(driver).context.folder
@@ -399,6 +436,39 @@ def _size(folder: Path) -> int:
         except FileNotFoundError:
             continue
     return total
+
+
+# what is ours is not held against a website
+
+
+async def test_without_room_for_a_sessions_files_sessions_are_refused_and_the_worker_goes_on(worker: Worker, site: Site):
+    driver = await opened(worker, site.url("/counter"))
+    process = held(driver).browser.process
+    there, process.folder = process.folder, process.folder / "absent"
+    try:
+        while held(driver).browser.spares:  # the warm ones are still good
+            await (await opened(worker, site.url("/counter"))).release()
+        with pytest.raises(Unavailable, match="no room for a session's files"):
+            await opened(worker, site.url("/counter"))
+        await asyncio.sleep(2.5)  # time to try for another warm one
+        assert (await driver.step(FIRST)).title == "count 1"
+    finally:
+        process.folder = there
+    await until(lambda: bool(held(driver).browser.spares), within=10)
+    await driver.release()
+
+
+async def test_a_proxy_of_ours_without_a_free_place_is_no_fault_of_the_website(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    driver = await opened(worker, site.url("/counter"))
+    egress = held(driver).egress
+    with monkeypatch.context() as full:
+        full.setattr(egress, "_max_connections", len(egress._near))
+        with pytest.raises(Unavailable, match="connections"):
+            await driver.step(Navigate(url=f"http://elsewhere.localhost:{site.port}/counter"))
+    assert (await driver.step(Navigate(url=site.url("/counter")))).title == "count 0"
+    await driver.release()
 
 
 # row 11

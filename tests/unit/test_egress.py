@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -15,7 +17,7 @@ from webgym.errors import BadRequest, Forbidden
 from webgym.server.egress import Egress, EgressPolicy
 from webgym.server.egress.destinations import Address
 from webgym.server.egress.failures import Failures, Refusal
-from webgym.server.egress.names import Names, system_resolver
+from webgym.server.egress.names import THREADS, Names, system_resolver
 from webgym.server.egress.upstream import Upstream
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -653,3 +655,21 @@ def test_a_bad_upstream_is_refused_without_repeating_its_secret(url):
     with pytest.raises(BadRequest, match="proxy: ") as e:
         Upstream.parse(url)
     assert "canary" not in str(e.value)
+
+
+async def test_a_silent_name_server_makes_nobody_else_wait(monkeypatch: pytest.MonkeyPatch):
+    resolve, go_on = type(system_resolver)(), threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: go_on.wait(30) and [])
+    asking = [asyncio.ensure_future(resolve(f"h{n}.example")) for n in range(THREADS)]
+    try:
+        await asyncio.sleep(0.2)
+        for one in asking[:10]:
+            one.cancel()  # whoever asked has gone; the thread has not
+        with pytest.raises(OSError, match="too many lookups at once") as refused:
+            await resolve("late.example")
+        assert refused.value.errno == errno.ENOBUFS
+    finally:
+        go_on.set()
+        await asyncio.gather(*asking, return_exceptions=True)
+    await asyncio.sleep(0.1)
+    assert await resolve("late.example") == []

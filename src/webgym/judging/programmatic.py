@@ -39,6 +39,11 @@ def programmatic_verdict(episode: Episode) -> Verdict:
     return Unscorable(reason=f"task {episode.task.id[:80]!r} of {episode.task.source!r} has no programmatic verifier")
 
 
+def has_verifier(task: str) -> bool:
+    """Whether the id is that of a task whose episodes a program can judge."""
+    return is_offline(task) or is_miniwob(task)
+
+
 def is_offline(task: str) -> bool:
     """Whether the id is that of a task of the offline web."""
     return task.startswith(f"{tasks.SOURCE}-")

@@ -20,23 +20,11 @@ MB: Final = 1 << 20
 _LOOK: Final = 0.1
 
 
-def children() -> set[psutil.Process]:
-    """Processes that this one started and that still run."""
-    return set(psutil.Process().children())
-
-
-def with_descendants(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    found = list(processes)
-    for process in tuple(found):
-        with suppress(psutil.Error):
-            found += process.children(recursive=True)
-    return found
-
-
 def held() -> int:
     """Bytes resident in this process and all below it. Shared pages count once for each, so it is an upper bound."""
     total = 0
-    for process in with_descendants([psutil.Process()]):
+    me = psutil.Process()
+    for process in (me, *me.children(recursive=True)):
         with suppress(psutil.Error):
             total += process.memory_info().rss
     return total

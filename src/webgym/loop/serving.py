@@ -11,8 +11,6 @@ import logging
 from pathlib import Path
 from typing import Final, Self
 
-import psutil
-
 from webgym.errors import EndpointDown
 from webgym.loop import memory
 from webgym.train.serving.endpoint import ModelServer
@@ -29,7 +27,6 @@ class ModelHost:
         """`stay`: it is left up while the model is trained."""
         self._server, self._stay, self._free_within = server, stay, free_within
         self._serving: Path | None = None
-        self._processes: set[psutil.Process] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -43,9 +40,7 @@ class ModelHost:
             log.warning("the model server does not answer any more: it is started again")
             await self._stop()
         if self._serving is None:
-            before = memory.children()
             await self._server.start(checkpoint)
-            self._processes = memory.children() - before
         elif self._serving != checkpoint:
             try:
                 await self._server.reload(checkpoint)
@@ -62,7 +57,7 @@ class ModelHost:
             await self._stop()
 
     async def _stop(self) -> None:
-        processes, self._processes = memory.with_descendants(self._processes), set()
+        processes = await asyncio.to_thread(self._server.tree)
         self._serving = None
         await self._server.stop()
         await memory.gone(processes, "the model server", within=self._free_within)

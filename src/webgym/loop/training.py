@@ -12,10 +12,8 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from webgym.errors import LeakageError, StoreError
-from webgym.loop import memory
 from webgym.loop.state import LoopFolder, PublishDone, ReplayDone, TrainDone
 from webgym.replay.buffer import replay
 from webgym.replay.settings import ReplaySettings
@@ -26,7 +24,6 @@ from webgym.tasks.websites import site
 from webgym.train.checkpoint import OPTIMIZER
 from webgym.train.job import Progress, TrainJob, TrainSettings, train
 
-FREE_SECONDS: Final = 30.0
 Report = Callable[[Progress], None]
 
 
@@ -68,10 +65,7 @@ async def learn(trainer: Trainer, iteration: int, report: Report | None = None) 
     if replayed.samples == 0:
         return TrainDone(result=None, reason="no sample was left to learn from")
     job = await asyncio.to_thread(_job, trainer, iteration)
-    before = memory.children()
-    result = await train(job, report)
-    await memory.gone(memory.children() - before, "the training job", within=FREE_SECONDS)
-    return TrainDone(result=result)
+    return TrainDone(result=await train(job, report))
 
 
 def _job(trainer: Trainer, iteration: int) -> TrainJob:

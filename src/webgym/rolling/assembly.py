@@ -23,7 +23,7 @@ from webgym.agents.policy import Policy
 from webgym.agents.scripted import RandomAgents
 from webgym.errors import RolloutStopped
 from webgym.judging.assembly import rubric_judge
-from webgym.judging.programmatic import WorldsJudge, is_offline
+from webgym.judging.programmatic import WorldsJudge, has_verifier
 from webgym.rolling.oracle import oracle_agent
 from webgym.rolling.plan import jobs_of, open_run
 from webgym.rolling.settings import RolloutParts, RolloutSettings
@@ -112,7 +112,7 @@ async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings
         stack.enter_context(sole(store.path))
         blocklist = BlockList(settings.blocklist or store.path.parent / "blocked.jsonl", hours=settings.engine.block_hours)
         planned, jobs = await asyncio.to_thread(jobs_of, settings, store, blocklist)
-        offline = all(is_offline(one.task) for one in planned)
+        verified = all(has_verifier(one.task) for one in planned)
         judge = await _judge(stack, settings, store, (one.task for one in planned), blocklist)
         name = judge.name if judge is not None else None
         waiting = await asyncio.to_thread(unjudged, store, settings.iteration, judge.name) if judge is not None else []
@@ -121,7 +121,7 @@ async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings
         events = _events(settings, store, {one.id for one in planned} - {job.id for job in jobs})
         client, new_agent = await surroundings()
         gates = Gates(settings.engine.gates, settings.engine.slots)
-        engine = _engine(settings, store, client, new_agent, gates, events, jobs, len(planned), blocklist, judge, offline)
+        engine = _engine(settings, store, client, new_agent, gates, events, jobs, len(planned), blocklist, judge, verified)
         async with watched(Rolling(store, events, engine.stop, {job.task.id: job.task for job in jobs})):
             failure = await _finished(engine, waiting)
         return Played(len(planned), engine.unfinished, events.state(), failure, name)
@@ -133,7 +133,7 @@ def judge_of(settings: RolloutParts, tasks: Iterable[str]) -> Literal["worlds", 
         case "worlds" | "rubric":
             return settings.judge
         case "auto":
-            return "worlds" if all(map(is_offline, tasks)) else None
+            return "worlds" if all(map(has_verifier, tasks)) else None
         case "none":
             return None
 
@@ -186,7 +186,7 @@ def _engine(
     total: int,
     blocklist: BlockList,
     judge: Judge | None,
-    offline: bool,
+    verified: bool,
 ) -> Engine:
     options = settings.engine.model_copy(update={"stragglers": settings.engine.stragglers_of(settings.split)})
     keeper = Keeper(store, options, events)
@@ -198,8 +198,8 @@ def _engine(
         events,
         options,
         keep=keeper.image,
-        outlines=offline,
-        state_of=by_host if offline else None,
+        outlines=verified,  # verifiers look at what was on screen and at what the websites kept
+        state_of=by_host if verified else None,
     )
     return Engine(keeper, player, jobs, gates, events, options, total=total, blocklist=blocklist, judge=judge)
 

@@ -57,8 +57,8 @@ class RolloutParts(Settings):
     seed: int = Field(0, description="Of the random agent.")
     judge: Literal["auto", "worlds", "rubric", "none"] = Field(
         "auto",
-        description="Judge as episodes end: worlds by the offline web's verifiers, rubric by a model; "
-        "auto by the verifiers if every task is of the offline web, else not at all.",
+        description="Judge as episodes end: worlds by the verifiers of the offline web and MiniWoB++, rubric by a model; "
+        "auto by the verifiers if every task has one, else not at all.",
     )
     rubric: JudgeSettings = Field(JudgeSettings(), description="The rubric judge.")
 

@@ -301,5 +301,5 @@ async def _upload(context: Context, page: Page, action: t.Upload) -> None:
     await _click(page, await aim(context, action), "left")
     if not await page.drawing(page.until(lambda: bool(context.surprises.choosers), 3.0)):
         raise CannotDo("nothing at that place asks for a file")
-    node = context.surprises.choosers.pop()
-    await page.channel.call("DOM.setFileInputFiles", {"files": paths, "backendNodeId": node}, within=INPUT_SECONDS)
+    channel, node = context.surprises.choosers.pop()
+    await channel.call("DOM.setFileInputFiles", {"files": paths, "backendNodeId": node}, within=INPUT_SECONDS)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from webgym.errors import Unavailable
 from webgym.server.display import Display
 from webgym.server.process import ChromiumProcess
 from webgym.server.surprises import DownloadBegins, DownloadProgress
@@ -109,10 +110,17 @@ class Browser:
         params: dict[str, object] = {"disposeOnDetach": True}
         if proxy is not None:
             params |= {"proxyServer": proxy.server, "proxyBypassList": proxy.bypass}
-        made = await root.call("Target.createBrowserContext", params, _ContextCreated, within=CALL_SECONDS)
         self._numbers += 1
         folder = self.process.folder / f"files-{self._numbers}"
-        folder.mkdir(mode=0o700)
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as e:
+            raise Unavailable(f"there is no room for a session's files: {e.strerror}") from e
+        try:
+            made = await root.call("Target.createBrowserContext", params, _ContextCreated, within=CALL_SECONDS)
+        except BaseException:
+            folder.rmdir()
+            raise
         context = Context(
             self.connection,
             self.display,
@@ -231,9 +239,8 @@ class Browser:
     def _download_progress(self, event: DownloadProgress) -> None:
         context = self._downloads.get(event.guid)
         if context is None:
-            # Refused before, but an order to stop that comes too early in a download's life has no effect.
-            if event.state == "inProgress":
-                self._refuse(event.guid)
+            for other in self.contexts.values():
+                other.surprises.refuse(event)
         elif context.surprises.download_progress(event):
             self._downloads.pop(event.guid, None)
 

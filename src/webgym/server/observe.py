@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from webgym import types as t
-from webgym.errors import BrowserError, BrowserGone, PageUnresponsive
+from webgym.errors import BrowserError, BrowserGone, PageUnresponsive, Unavailable
 from webgym.server.actions import ABORTED
 from webgym.server.cdp import ConnectionClosed
 from webgym.server.display import Picture
@@ -27,7 +27,7 @@ from webgym.server.frame import ScriptFailed
 from webgym.server.marks import mark
 from webgym.server.page import Page
 from webgym.server.settle import Particulars, Rest, SettleLimits, settle
-from webgym.server.tabs import Context
+from webgym.server.tabs import MAX_TABS, Context
 
 SHOT_SECONDS = 8.0
 SCRIPT_SECONDS = 4.0
@@ -151,7 +151,8 @@ async def _observe(
 async def _settle_active(context: Context, limits: SettleLimits, typing: bool, picture: Picture | None) -> Rest:
     """Settle whichever tab is active in the end: a click may have opened another, or closed this one."""
     started = time.monotonic()
-    for _ in range(3):
+    closed = switched = 0
+    while True:
         page = context.active
         try:
             rest = await settle(page, limits, typing=typing, picture=picture)
@@ -159,10 +160,12 @@ async def _settle_active(context: Context, limits: SettleLimits, typing: bool, p
             # Our script could not run in this document (a bare XML or image document, say): show it as it is.
             rest = Rest(time.monotonic() - started, [], Particulars(title=page.title))
         except BrowserError:
-            if page.closed and context.alive:
+            closed += 1
+            if page.closed and context.alive and closed <= MAX_TABS:
                 continue
             raise
-        if page is context.active:
+        switched += 1
+        if page is context.active or switched == 3:
             break
     context.origins.update(_origin(page.url))
     return rest
@@ -195,6 +198,8 @@ def explain(page: Page, egress: Egress, downloading: bool) -> str | None:
         port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
         failure = egress.why(parts.hostname or "", port)
         if failure is not None:
+            if failure.kind == "overloaded":  # our own fault, and not to be held against the website
+                raise Unavailable(failure.text)
             return failure.text
     return error
 

@@ -148,7 +148,7 @@ class Pool:
                     await browser.warm()
                 elif ask:
                     await browser.connection.root.call("Browser.getVersion", within=self.patience)
-        except ProtocolError as e:
+        except (ProtocolError, Unavailable) as e:
             log.warning("Chromium %d could not open a context: %s", browser.process.pid, e)
         except (BrowserError, TimeoutError):
             return False

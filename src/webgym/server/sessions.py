@@ -278,6 +278,8 @@ class Sessions:
                 step.result.set_exception(e if isinstance(e, ServerError) else StaleLease("the worker shut down"))
                 step.result.exception()
             raise
+        if step.result.done():  # the session ended while its last picture was taken
+            return await step.result
         result = StepResult(seq=step.seq, observation=seen)
         step.result.set_result(result)
         self._metrics.step(request.action.kind, time.monotonic() - began, seen.settled.ms / 1000)
@@ -339,7 +341,7 @@ class Sessions:
         leased = self.leases.find(session_id, token)
         self.leases.renew(leased)
         path = _file(leased, name)
-        held = sum(file.stat().st_size for file in leased.context.folder.iterdir() if file.is_file())
+        held = _bytes_in(leased.context.folder)
         if held + len(data) > self._max_file:
             raise BadRequest(f"the session's folder may hold {self._max_file} bytes, and has {held}")
         path.write_bytes(data)
@@ -352,6 +354,14 @@ class Sessions:
         if path.is_symlink() or not path.is_file():
             raise UnknownFile(f"there is no file {name!r:.200} in the session's folder")
         return path
+
+
+def _bytes_in(folder: Path) -> int:
+    held = 0
+    for file in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a download that has just got its name
+            held += file.stat().st_size
+    return held
 
 
 def _past_help(leased: Leased, error: Exception) -> ServerError:

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from webgym.errors import BadRequest, BrowserError
+from webgym.errors import BadRequest
+from webgym.server.cdp import ProtocolError
 from webgym.server.page import Page
 from webgym.server.protocol import Cookie, OriginStorage, StorageItem, StorageState
 from webgym.server.tabs import Context
@@ -96,7 +97,7 @@ async def restore(context: Context, state: StorageState) -> None:
             await context.connection.root.call(
                 "Storage.setCookies", {"browserContextId": context.id, "cookies": listed}, within=SECONDS
             )
-        except BrowserError as e:
+        except ProtocolError as e:
             raise BadRequest(f"storage_state.cookies: {e}") from e
     if not state.origins:
         return

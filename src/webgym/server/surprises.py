@@ -57,6 +57,7 @@ class _Transfer:
     state: Literal["running", "done", "refused", "failed"] = "running"
     size: int = 0
     told: bool = False
+    ended: bool = False  # Chromium has said so: nothing of it is written any more
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Surprises:
     dialogs: list[Dialog] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     truncated: set[Literal["dialogs", "downloads"]] = field(default_factory=set)
-    choosers: list[int] = field(default_factory=list)
+    choosers: list[tuple[Channel, int]] = field(default_factory=list)
     _transfers: dict[str, _Transfer] = field(default_factory=dict)
     _stored: int = 0
     _strays: set[str] = field(default_factory=set)
@@ -80,7 +81,7 @@ class Surprises:
         """Answer what happens on a channel; `wake` is called when there is news that somebody may wait for."""
 
         def chooser(event: ChooserOpened) -> None:
-            self.choosers.append(event.backendNodeId)
+            self.choosers.append((channel, event.backendNodeId))
             del self.choosers[:-4]
             wake()
 
@@ -123,48 +124,53 @@ class Surprises:
         """Take in a report; True when a transfer has come to its end."""
         transfer = self._transfers.get(event.guid)
         if transfer is None or transfer.state != "running":
-            return True
-        transfer.size = int(event.receivedBytes)
-        if event.state == "completed":
-            transfer.state = "done"
-            self._keep(event.guid, transfer)
-        elif event.state == "canceled":
-            transfer.state = "failed"
-        elif max(event.totalBytes - event.receivedBytes, 0) + self._held() > self.max_download:
-            self._refuse(event.guid, transfer)
-        return transfer.state != "running"
+            self.refuse(event)
+        else:
+            transfer.size = int(event.receivedBytes)
+            if event.state == "completed":
+                transfer.state = "done"
+                self._keep(event.guid, transfer)
+            elif event.state == "canceled":
+                transfer.state = "failed"
+            elif max(event.totalBytes - event.receivedBytes, 0) + self._held() > self.max_download:
+                transfer.state = "refused"
+                self.cancel(event.guid)
+        ended = event.state != "inProgress"
+        if transfer is not None:
+            transfer.ended = ended
+        return ended
+
+    def refuse(self, event: DownloadProgress) -> None:
+        """A report of what was refused before: an order to stop that comes too early in a download's life has no effect, and
+        a small one may be whole by the next."""
+        if event.state == "inProgress":
+            self.cancel(event.guid)
+        elif event.state == "completed":
+            with contextlib.suppress(OSError):
+                (self.folder / event.guid).unlink()
 
     def _look_again(self) -> None:
         asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
         """Keep the cap between Chromium's reports, for as long as anything is being written."""
-        sizes = self._sizes()
-        for guid in sizes:
-            transfer = self._transfers[guid]
-            transfer.size = max(transfer.size, sizes[guid])
-            if transfer.state != "running":
-                self.cancel(guid)  # an order to stop that came too early in a download's life had no effect
-        running = {guid: one for guid, one in self._transfers.items() if one.state == "running"}
-        while running and self._held() > self.max_download:
-            largest = max(running, key=lambda guid: running[guid].size)
-            self._refuse(largest, running.pop(largest))
-        self._looking = self.folder.exists() and bool(sizes or running)
+        growing: dict[str, _Transfer] = {}
+        for guid, transfer in self._transfers.items():
+            if transfer.ended:
+                continue
+            with contextlib.suppress(OSError):  # not begun, or whole already
+                transfer.size = max(transfer.size, (self.folder / f"{guid}{UNFINISHED}").stat().st_size)
+                if transfer.state == "running":
+                    growing[guid] = transfer
+                else:
+                    self.cancel(guid)
+        while growing and self._held() > self.max_download:
+            largest = max(growing, key=lambda guid: growing[guid].size)
+            growing.pop(largest).state = "refused"
+            self.cancel(largest)
+        self._looking = self.folder.exists() and not all(transfer.ended for transfer in self._transfers.values())
         if self._looking:
             self._look_again()
-
-    def _sizes(self) -> dict[str, int]:
-        """Bytes on disk of the downloads that are being written."""
-        sizes: dict[str, int] = {}
-        with contextlib.suppress(OSError):
-            for file in self.folder.iterdir():
-                if file.suffix == UNFINISHED and file.stem in self._transfers:
-                    sizes[file.stem] = file.stat().st_size
-        return sizes
-
-    def _refuse(self, guid: str, transfer: _Transfer) -> None:
-        transfer.state = "refused"
-        self.cancel(guid)
 
     def refuse_strays(self) -> None:
         """Stop what is written to the folder though no event told of it: Chromium tells none if the tab was closed first.
@@ -176,6 +182,8 @@ class Surprises:
             strays = {guid for guid in found if guid not in self._transfers or self._transfers[guid].state != "running"}
             for guid in strays & self._strays:
                 self.cancel(guid)
+            for guid in self._strays - found:
+                (self.folder / guid).unlink(missing_ok=True)  # it was whole before the order came
             self._strays = strays
 
     def _held(self) -> int:
@@ -191,8 +199,7 @@ class Surprises:
         name, n = transfer.name, 1
         while (self.folder / name).exists():
             n += 1
-            stem, dot, ending = transfer.name.rpartition(".")
-            name = f"{stem} ({n}){dot}{ending}" if stem else f"{ending} ({n})"
+            name = _numbered(transfer.name, n)
         try:
             size = source.stat().st_size
             if size + self._held() > self.max_download:
@@ -217,12 +224,15 @@ class Surprises:
 
     def take_downloads(self) -> tuple[Download, ...]:
         """Transfers that are running or ended since they were last reported."""
-        taken = []
-        for transfer in self._transfers.values():
-            if not transfer.told:
-                taken.append(Download(name=transfer.name, url=transfer.url, state=transfer.state, size=transfer.size))
-                transfer.told = transfer.state != "running"
-        return tuple(taken[:MAX_DOWNLOADS])
+        untold = [transfer for transfer in self._transfers.values() if not transfer.told]
+        for transfer in untold[:MAX_DOWNLOADS]:  # the others are told next time
+            transfer.told = transfer.state != "running"
+        if len(untold) > MAX_DOWNLOADS:
+            self.truncated.add("downloads")
+        return tuple(
+            Download(name=transfer.name, url=transfer.url, state=transfer.state, size=transfer.size)
+            for transfer in untold[:MAX_DOWNLOADS]
+        )
 
 
 def safe_name(suggested: str) -> str:
@@ -233,6 +243,15 @@ def safe_name(suggested: str) -> str:
     if dot and len(ending) <= 16:
         name = _front(stem, MAX_NAME - len(ending.encode()) - 1).rstrip(" .") + dot + ending
     return _front(name, MAX_NAME).strip(" .") or "download"
+
+
+def _numbered(name: str, n: int) -> str:
+    """Another name for a file whose name is taken; a safe one stays one."""
+    stem, dot, ending = name.rpartition(".")
+    if not stem:
+        stem, dot, ending = ending, "", ""
+    number = f" ({n})"
+    return _front(stem, MAX_NAME - len(f"{number}{dot}{ending}".encode())).rstrip(" .") + number + dot + ending
 
 
 def _front(text: str, most: int) -> str:

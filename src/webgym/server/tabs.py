@@ -241,6 +241,10 @@ class Context:
             return False
         try:
             await asyncio.shield(self._reopening)
+        except asyncio.CancelledError:
+            if self.ended.is_set():  # it is the opening that was cancelled, not we
+                raise BrowserGone("the browser under this session is gone") from None
+            raise
         finally:
             if self._reopening is not None and self._reopening.done():
                 self._reopening = None

@@ -11,6 +11,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ RESULT: Final = "train.json"
 BAD_CONFIG: Final = 2  # how a child says that the job cannot be done as asked; the reason is its log's last line
 ENDS_WITH_PARENT: Final = "--ends-with-parent"
 _GRACE: Final = 10.0
+_LOOK: Final = 0.05
 _LINE: Final = 1 << 16
 
 Positive = Annotated[int, Field(ge=1)]
@@ -220,14 +222,24 @@ async def _line(lines: asyncio.StreamReader) -> bytes:
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:
-    """Ask the group to end, then make it."""
+    """Ask the group to end, then make it. What outlives that holds memory that the next phase needs: an error."""
     for number, grace in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _GRACE)):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, number)
         with suppress(TimeoutError):
             await asyncio.wait_for(child.wait(), grace)
-            if number == signal.SIGKILL or not _group_lives(child.pid):
+            if await _group_ended(child.pid, grace if number == signal.SIGKILL else 0.0):
                 return
+    raise TrainError(f"the training job was stopped and still holds memory, in process group {child.pid}")
+
+
+async def _group_ended(group: int, within: float) -> bool:
+    ends = time.monotonic() + within
+    while _group_lives(group):
+        if time.monotonic() >= ends:
+            return False
+        await asyncio.sleep(_LOOK)
+    return True
 
 
 def _group_lives(group: int) -> bool:

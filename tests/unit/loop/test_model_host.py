@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from webgym.errors import EndpointDown, TrainError
@@ -50,6 +51,12 @@ class Sleeping:
 
     async def healthy(self) -> bool:
         return self.process is not None and self.process.poll() is None
+
+    def tree(self) -> list[psutil.Process]:
+        if self.process is None or self.process.poll() is not None:
+            return []
+        root = psutil.Process(self.process.pid)
+        return [root, *root.children(recursive=True)]
 
 
 A, B = Path("a"), Path("b")

@@ -12,10 +12,9 @@ import errno
 import socket
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from concurrent.futures import Future, ThreadPoolExecutor
 from ipaddress import ip_address
-from typing import Final
+from typing import Any, Final
 
 from webgym.server.egress.destinations import LOCALHOST, Address, is_localhost
 
@@ -23,22 +22,35 @@ Resolver = Callable[[str], Awaitable[list[Address]]]
 """Addresses of a name in the order to try them; OSError if there are none."""
 
 _ADDRESSES: Final = 8
+THREADS: Final = 128
 
 
-@lru_cache(maxsize=1)
-def _threads() -> ThreadPoolExecutor:
-    # Not the loop's own pool: a DNS server that hangs would starve everything else that runs there.
-    return ThreadPoolExecutor(max_workers=16, thread_name_prefix="dns")
+class _SystemResolver:
+    """The operating system's answer, with its hosts file and search domains, as for any other program.
+
+    It asks in threads, and a thread whose name server is silent is busy longer than anybody waits for it. So no lookup waits
+    for a thread: that would make one website's silence look like another's. When all are busy, that is our failure.
+    """
+
+    def __init__(self) -> None:
+        # Not the loop's own pool: a DNS server that hangs would starve everything else that runs there.
+        self._threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="dns")
+        self._running: set[Future[list[Any]]] = set()
+
+    async def __call__(self, name: str) -> list[Address]:
+        self._running = {one for one in self._running if not one.done()}
+        if len(self._running) >= THREADS:
+            raise OSError(errno.ENOBUFS, "too many lookups at once")
+        asked = self._threads.submit(socket.getaddrinfo, name, None, type=socket.SOCK_STREAM)
+        self._running.add(asked)
+        found = await asyncio.wrap_future(asked)
+        # An IPv6 answer may carry a zone (fe80::1%eth0), which is of this machine only: cut it, the range check
+        # refuses it.
+        texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
+        return [ip_address(text) for text in texts]
 
 
-async def system_resolver(name: str) -> list[Address]:
-    """The operating system's answer, with its hosts file and search domains, as for any other program."""
-    loop = asyncio.get_running_loop()
-    found = await loop.run_in_executor(_threads(), lambda: socket.getaddrinfo(name, None, type=socket.SOCK_STREAM))
-    # An IPv6 answer may carry a zone (fe80::1%eth0), which is of this machine only: cut it, the range check
-    # refuses it.
-    texts = dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
-    return [ip_address(text) for text in texts]
+system_resolver: Resolver = _SystemResolver()
 
 
 class Names:

@@ -8,6 +8,8 @@ import logging
 import sys
 from pathlib import Path
 
+import psutil
+
 from webgym.errors import ConfigError, EndpointDown
 from webgym.train.serving.endpoint import answers, ask, check_checkpoint, key_headers
 from webgym.train.serving.process import Freed, ServerProcess
@@ -39,6 +41,9 @@ class Embedded:
     @property
     def process(self) -> ServerProcess | None:
         return self._process
+
+    def tree(self) -> list[psutil.Process]:
+        return self._process.tree() if self._process is not None else []
 
     async def start(self, checkpoint: Path) -> None:
         await self.stop()

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import aiohttp
+import psutil
 from pydantic import JsonValue
 
 from webgym.errors import ConfigError, EndpointDown, blame
@@ -57,6 +58,10 @@ class ModelServer(Protocol):
 
     async def healthy(self) -> bool:
         """Whether it would answer now."""
+        ...
+
+    def tree(self) -> list[psutil.Process]:
+        """Its processes, as far as they are ours. Blocks."""
         ...
 
 

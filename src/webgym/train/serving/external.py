@@ -10,6 +10,8 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
+
 from webgym.errors import ConfigError, EndpointDown
 from webgym.train.serving.endpoint import answers, check_checkpoint, command, key_headers
 from webgym.train.serving.settings import ExternalSettings
@@ -51,6 +53,9 @@ class External:
 
     async def stop(self) -> None:
         return
+
+    def tree(self) -> list[psutil.Process]:
+        return []
 
     async def healthy(self) -> bool:
         settings = self.settings

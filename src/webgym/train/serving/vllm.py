@@ -13,6 +13,7 @@ import logging
 import os
 from pathlib import Path
 
+import psutil
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from webgym.errors import ConfigError, EndpointDown
@@ -61,6 +62,9 @@ class Vllm:
     @property
     def process(self) -> ServerProcess | None:
         return self._process
+
+    def tree(self) -> list[psutil.Process]:
+        return self._process.tree() if self._process is not None else []
 
     async def start(self, checkpoint: Path) -> None:
         await self.stop()
