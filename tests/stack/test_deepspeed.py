@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.train.learning import QUICK, make_job, make_model, train_in
+from webgym.errors import ConfigError
 from webgym.train.job import TrainSettings
+from webgym.train.weights import SHARDS, load_shards
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 DEEPSPEED = "deepspeed==0.19.8"
@@ -47,13 +49,23 @@ def changed(**changes: object) -> TrainSettings:
     return TrainSettings.model_validate(QUICK.model_dump() | {"batch": 2, "threads": 1, "device": "auto"} | changes)
 
 
-def test_two_processes_of_deepspeed_learn_what_one_process_learns(python: str, tmp_path: Path) -> None:
+def test_two_processes_of_deepspeed_learn_what_one_process_learns_and_resume(python: str, tmp_path: Path) -> None:
     model = make_model(tmp_path / "model")
     alone = train_in(make_job(tmp_path, model, 8, changed(accumulation=4), output=tmp_path / "alone"), 1, {})
-    job = make_job(tmp_path, model, 8, changed(accumulation=2), output=tmp_path / "shared")
-    shared = train_in(job, 2, ZERO, python)
-    assert shared.optimizer is None  # a state that DeepSpeed keeps: it was not left out
-    assert shared.tokens == alone.tokens
-    assert shared.loss_before == pytest.approx(alone.loss_before, abs=2e-3)
-    assert shared.loss_after == pytest.approx(alone.loss_after, abs=2e-2)
+    two = changed(accumulation=2, updates=2)
+    half = train_in(make_job(tmp_path, model, 8, two, output=tmp_path / "half"), 2, ZERO, python)
+    assert half.optimizer is not None
+    assert (half.optimizer / SHARDS).is_dir()  # DeepSpeed was not left out
+    rest = make_job(tmp_path, half.checkpoint, 8, two, output=tmp_path / "rest", optimizer=half.optimizer)
+    ended = train_in(rest, 2, ZERO, python)
+    assert half.tokens + ended.tokens == alone.tokens
+    assert half.loss_before == pytest.approx(alone.loss_before, abs=2e-3)
+    assert ended.loss_after == pytest.approx(alone.loss_after, abs=2e-2)
     assert alone.loss_after < 0.9 * alone.loss_before
+    assert not list(tmp_path.glob(".*.staging"))
+
+
+def test_a_state_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_text("{}")
+    with pytest.raises(ConfigError, match="was not left by DeepSpeed"):
+        load_shards(None, tmp_path)

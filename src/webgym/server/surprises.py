@@ -179,12 +179,16 @@ class Surprises:
         """
         with contextlib.suppress(OSError):
             found = {file.stem for file in self.folder.iterdir() if file.suffix == UNFINISHED}
-            strays = {guid for guid in found if guid not in self._transfers or self._transfers[guid].state != "running"}
-            for guid in strays & self._strays:
-                self.cancel(guid)
-            for guid in self._strays - found:
-                (self.folder / guid).unlink(missing_ok=True)  # it was whole before the order came
-            self._strays = strays
+            for guid in filter(self._is_stray, self._strays):
+                if guid in found:
+                    self.cancel(guid)
+                else:
+                    (self.folder / guid).unlink(missing_ok=True)  # it was whole before the order came
+            self._strays = set(filter(self._is_stray, found))
+
+    def _is_stray(self, guid: str) -> bool:
+        transfer = self._transfers.get(guid)
+        return transfer is None or transfer.state != "running"
 
     def _held(self) -> int:
         """Bytes on disk: the files that are kept and what the others have so far."""

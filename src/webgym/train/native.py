@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import resource
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +36,18 @@ from webgym.train.child import run_child
 from webgym.train.encoding import Encoded, Encoder, ImageFolders, load_processor
 from webgym.train.job import RESULT, Progress, TrainJob, TrainResult, TrainSettings
 from webgym.train.objectives import check, loss_of, token_logprobs
-from webgym.train.weights import Resume, load_model, load_optimizer, optimizer_tensors, save_model, save_optimizer
+from webgym.train.weights import (
+    SHARDS,
+    Resume,
+    adopt_shards,
+    load_model,
+    load_optimizer,
+    load_shards,
+    optimizer_tensors,
+    save_model,
+    save_optimizer,
+    save_shards,
+)
 
 log = logging.getLogger(__name__)
 
@@ -134,9 +146,11 @@ class Trainer:
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(trained, lr=job.settings.lr, weight_decay=job.settings.weight_decay)
         self._model, self._optimizer = accelerator.prepare(model, optimizer)
-        self._keeps_state = accelerator.distributed_type.value != "DEEPSPEED"  # its state is sharded in a format of its own
-        known = job.optimizer if self._keeps_state else None
-        self._resume = load_optimizer(self._model, self._plain_optimizer, known)
+        self._sharded = accelerator.distributed_type.value == "DEEPSPEED"  # its state has a format of its own
+        if self._sharded:
+            self._resume = load_shards(self._model, job.optimizer)
+        else:
+            self._resume = load_optimizer(self._model, self._plain_optimizer, job.optimizer)
         with job.samples.open("rb") as file:
             self._digest = hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -170,7 +184,7 @@ class Trainer:
         log.info("%d updates, %d tokens, %.0f tokens/s", updates, tokens, tokens / seconds)
         return TrainResult(
             checkpoint=self._job.output,
-            optimizer=self._job.output / OPTIMIZER if self._keeps_state else None,
+            optimizer=self._job.output / OPTIMIZER,
             updates=updates,
             samples=min(len(rows), updates * self._per_update),
             left_out=self._data.left_out,
@@ -240,17 +254,26 @@ class Trainer:
         return float(loss / count)
 
     def publish(self, result: TrainResult) -> None:
-        """Write the checkpoint. Every process gathers, the first one writes."""
-        model = self._accelerator.unwrap_model(self._model)
+        """Write the checkpoint. Every process gathers, the first one writes; DeepSpeed's write what each of them has."""
+        model, output = self._accelerator.unwrap_model(self._model), self._job.output
         state = {name: one.detach().cpu() for name, one in self._accelerator.get_state_dict(self._model).items()}
-        moments = optimizer_tensors(self._model, self._plain_optimizer) if self._keeps_state else {}
-        writing = publishing(self._job.output, iteration=self._job.iteration)
+        moments = {} if self._sharded else optimizer_tensors(self._model, self._plain_optimizer)
+        shards = output.with_name(f".{output.name}.{SHARDS}.staging")
+        if self._sharded:
+            if self._accelerator.is_main_process:
+                shutil.rmtree(shards, ignore_errors=True)  # of a job that was killed
+            self._accelerator.wait_for_everyone()
+            save_shards(self._model, shards)
+            self._accelerator.wait_for_everyone()
+        writing = publishing(output, iteration=self._job.iteration)
         with writing if self._accelerator.is_main_process else nullcontext() as folder:
             if folder is None:
                 return
-            if self._keeps_state:
+            if self._sharded:
+                adopt_shards(folder / OPTIMIZER, shards, self._resume)
+            else:
                 save_optimizer(folder / OPTIMIZER, moments, self._resume)
-            save_model(model, state, self._job, folder, keep_exact=self._keeps_state)
+            save_model(model, state, self._job, folder, keep_exact=not self._sharded)
             (folder / RESULT).write_text(result.model_dump_json(indent=2) + "\n")
 
 

@@ -10,6 +10,7 @@ With LoRA the published weights have the adapter merged in, so that any server l
     optimizer/state.json            updates so far, and how far into which samples
     optimizer/moments.safetensors   both moments of AdamW and its step, by parameter
     optimizer/weights.safetensors   trained weights in float32, if the published ones are rounded
+    optimizer/deepspeed/            instead of the last two: what each process of DeepSpeed had, in its own form
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from webgym.train.job import RESULT, TrainJob
 from webgym.types import Wire
 
 VISION: Final = ".visual."
+SHARDS: Final = "deepspeed"
+_TAG: Final = "state"
 _FULL: Final = StateDictOptions(full_state_dict=True, cpu_offload=True)
 _NOT_COPIED: Final = frozenset({OPTIMIZER, ADAPTER, COMPLETE, RESULT})
 
@@ -97,10 +100,10 @@ def load_optimizer(model: Any, optimizer: Any, folder: Path | None) -> Resume:
     """Give an optimiser the state that the last job left; a fresh one if there is none."""
     if folder is None:
         return Resume()
+    resume = _read_resume(folder)
     try:
-        resume = Resume.model_validate_json((folder / "state.json").read_bytes())
         flat = load_file(folder / "moments.safetensors")
-    except (OSError, ValidationError) as e:
+    except OSError as e:
         raise ConfigError(f"optimizer: {folder} holds no state of an optimiser: {e}") from e
     state: dict[str, dict[str, torch.Tensor]] = {}
     for key, value in flat.items():
@@ -123,6 +126,40 @@ def optimizer_tensors(model: Any, optimizer: Any) -> dict[str, torch.Tensor]:
 def save_optimizer(folder: Path, tensors: dict[str, torch.Tensor], resume: Resume) -> None:
     folder.mkdir()
     save_file(tensors, folder / "moments.safetensors")
+    _write_resume(folder, resume)
+
+
+def load_shards(engine: Any, folder: Path | None) -> Resume:
+    """Give DeepSpeed the weights and the optimiser's state that the last job left: as many processes, each its part."""
+    if folder is None:
+        return Resume()
+    resume = _read_resume(folder)
+    if not (folder / SHARDS).is_dir():
+        raise ConfigError(f"optimizer: {folder} was not left by DeepSpeed; go on without it, or without DeepSpeed")
+    engine.load_checkpoint(str(folder / SHARDS), tag=_TAG, load_lr_scheduler_states=False)
+    return resume
+
+
+def save_shards(engine: Any, folder: Path) -> None:
+    """What DeepSpeed has, into a folder that every process sees. Every process calls it."""
+    engine.save_checkpoint(str(folder), tag=_TAG)
+
+
+def adopt_shards(folder: Path, shards: Path, resume: Resume) -> None:
+    """Make them part of a checkpoint."""
+    folder.mkdir()
+    shards.rename(folder / SHARDS)
+    _write_resume(folder, resume)
+
+
+def _read_resume(folder: Path) -> Resume:
+    try:
+        return Resume.model_validate_json((folder / "state.json").read_bytes())
+    except (OSError, ValidationError) as e:
+        raise ConfigError(f"optimizer: {folder} holds no state of an optimiser: {e}") from e
+
+
+def _write_resume(folder: Path, resume: Resume) -> None:
     (folder / "state.json").write_text(resume.model_dump_json(indent=2) + "\n")
 
 
