@@ -67,5 +67,6 @@ def test_two_processes_of_deepspeed_learn_what_one_process_learns_and_resume(pyt
 
 def test_a_state_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text("{}")
+    job = make_job(tmp_path, tmp_path / "model", optimizer=tmp_path)
     with pytest.raises(ConfigError, match="was not left by DeepSpeed"):
-        load_shards(None, tmp_path)
+        load_shards(None, job)

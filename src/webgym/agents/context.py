@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from webgym.agents.settings import ContextSettings
-from webgym.agents.wording import ADDRESS, NAME, REMARK, TITLE, inert, line
+from webgym.agents.wording import ADDRESS, NAME, REMARK, TITLE, disarmed, inert, line
 from webgym.endpoint.messages import TURN_TOKENS, Image, Message, Role, weigh_text
 from webgym.types import ImagePart, Observation, TextPart, Turn
 
@@ -201,7 +201,7 @@ def echo(reply: str) -> str:
     """An old reply as it is sent again: whole, unless it ran away. No message is empty, which some servers refuse."""
     if len(reply) > MAX_ECHO:
         reply = f"{reply[: MAX_ECHO // 2]}{LEFT_OUT}{reply[-MAX_ECHO // 2 :]}"
-    return reply.strip() or "(nothing)"
+    return disarmed(reply).strip() or "(nothing)"
 
 
 def _elements(observation: Observation) -> list[str]:

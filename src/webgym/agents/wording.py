@@ -18,6 +18,7 @@ NAME: Final = 80
 REMARK: Final = 300
 
 _GAPS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_TOKENS: Final = re.compile(r"<\|(?!box_(?:start|end)\|>)(\w+)\|>")
 _BRACKETS: Final = str.maketrans("<>", "‹›")
 Spot = Callable[[float, float], str]
 
@@ -32,6 +33,12 @@ def line(text: str, cap: int) -> str:
 def inert(text: str) -> str:
     """The words of a task: lines are kept, special tokens are not."""
     return text.replace("<|", "‹|").replace("|>", "|›").encode(errors="replace").decode()
+
+
+def disarmed(reply: str) -> str:
+    """A model's own words as they are sent again: a page may have had it say the tokens that part turns or hold images.
+    Those of boxes, which some models answer with, stay."""
+    return _TOKENS.sub(r"‹|\1|›", reply)
 
 
 def describe(action: t.Action, spot: Spot) -> str:

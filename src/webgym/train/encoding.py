@@ -94,6 +94,8 @@ class Encoder:
         if prompt is None:
             return None
         reply, logprobs = self._reply(sample)
+        if self._image_id in reply:
+            return None
         return Encoded(
             ids=array("i", [*prompt, *reply]),
             reply=len(reply),

@@ -52,7 +52,10 @@ class Measured(BaseModel):
 
 def run(job: TrainJob, report: Callable[[Progress], None]) -> None:
     """Do a job with LLaMA-Factory."""
+    from webgym.train.weights import check_adapter
+
     began = time.monotonic()
+    check_adapter(job)
     cli = job.settings.llamafactory.python.absolute().parent / "llamafactory-cli"
     if not cli.is_file():
         raise ConfigError(

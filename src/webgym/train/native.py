@@ -148,7 +148,7 @@ class Trainer:
         self._model, self._optimizer = accelerator.prepare(model, optimizer)
         self._sharded = accelerator.distributed_type.value == "DEEPSPEED"  # its state has a format of its own
         if self._sharded:
-            self._resume = load_shards(self._model, job.optimizer)
+            self._resume = load_shards(self._model, job)
         else:
             self._resume = load_optimizer(self._model, self._plain_optimizer, job.optimizer)
         with job.samples.open("rb") as file:
@@ -256,7 +256,8 @@ class Trainer:
     def publish(self, result: TrainResult) -> None:
         """Write the checkpoint. Every process gathers, the first one writes; DeepSpeed's write what each of them has."""
         model, output = self._accelerator.unwrap_model(self._model), self._job.output
-        state = {name: one.detach().cpu() for name, one in self._accelerator.get_state_dict(self._model).items()}
+        gathered = self._accelerator.get_state_dict(self._model) or {}  # ZeRO-3 gives it to the first process alone
+        state = {name: one.detach().cpu() for name, one in gathered.items()}
         moments = {} if self._sharded else optimizer_tensors(self._model, self._plain_optimizer)
         shards = output.with_name(f".{output.name}.{SHARDS}.staging")
         if self._sharded:

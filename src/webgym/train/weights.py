@@ -51,14 +51,18 @@ def base_of(model: Path) -> Path:
     return Path(json.loads(config.read_text())["base_model_name_or_path"]) if config.is_file() else model
 
 
+def check_adapter(job: TrainJob) -> None:
+    """A model that has an adapter is trained with one: without it, what it learned so far would be lost."""
+    if (job.model / ADAPTER).is_dir() and job.settings.lora is None:
+        raise ConfigError(f"lora: {job.model} was trained with an adapter, and none is set; set it, or start from its base")
+
+
 def load_model(job: TrainJob) -> Any:
     """The model of a job, with what is to be trained marked so."""
     from transformers import AutoModelForImageTextToText
 
-    settings, continued = job.settings, (job.model / ADAPTER).is_dir()
-    if continued and settings.lora is None:
-        raise ConfigError(f"lora: {job.model} was trained with an adapter, and none is set; set it, or start from its base")
-    base = base_of(job.model)
+    check_adapter(job)
+    settings, continued, base = job.settings, (job.model / ADAPTER).is_dir(), base_of(job.model)
     dtype = torch.bfloat16 if settings.lora is not None and settings.bf16 else torch.float32
     model = AutoModelForImageTextToText.from_pretrained(base, dtype=dtype, local_files_only=True)
     if settings.freeze_vision:
@@ -109,9 +113,12 @@ def load_optimizer(model: Any, optimizer: Any, folder: Path | None) -> Resume:
     for key, value in flat.items():
         name, _, what = key.rpartition("/")
         state.setdefault(name, {})[what] = value
-    trained = {name.removeprefix("module.") for name, one in model.named_parameters() if one.requires_grad}
-    if strange := sorted(set(state) - trained):
+    trained = {name.removeprefix("module."): one for name, one in model.named_parameters() if one.requires_grad}
+    if strange := sorted(set(state) - set(trained)):
         raise ConfigError(f"optimizer: {folder} is of another model or other layers: nothing here trains {strange[0]}")
+    for name in trained.keys() - state.keys():  # it was frozen, or has had no gradient so far
+        nothing = torch.zeros(trained[name].shape)
+        state[name] = {"step": torch.tensor(0.0), "exp_avg": nothing, "exp_avg_sq": nothing.clone()}
     groups = get_optimizer_state_dict(model, optimizer)["param_groups"]  # whole on every process, unlike a full state
     set_optimizer_state_dict(model, optimizer, {"state": state, "param_groups": groups}, options=_FULL)
     return resume
@@ -129,14 +136,25 @@ def save_optimizer(folder: Path, tensors: dict[str, torch.Tensor], resume: Resum
     _write_resume(folder, resume)
 
 
-def load_shards(engine: Any, folder: Path | None) -> Resume:
+def load_shards(engine: Any, job: TrainJob) -> Resume:
     """Give DeepSpeed the weights and the optimiser's state that the last job left: as many processes, each its part."""
+    folder, settings = job.optimizer, job.settings
     if folder is None:
         return Resume()
     resume = _read_resume(folder)
     if not (folder / SHARDS).is_dir():
         raise ConfigError(f"optimizer: {folder} was not left by DeepSpeed; go on without it, or without DeepSpeed")
-    engine.load_checkpoint(str(folder / SHARDS), tag=_TAG, load_lr_scheduler_states=False)
+    from deepspeed.runtime.zero.utils import ZeRORuntimeException
+
+    try:
+        engine.load_checkpoint(str(folder / SHARDS), tag=_TAG, load_lr_scheduler_states=False)
+    except ZeRORuntimeException as e:
+        raise ConfigError(f"optimizer: {folder} is of another number of processes: {e}") from e
+    # It brings the last job's settings back as well.
+    for group in engine.optimizer.param_groups:
+        group["weight_decay"] = settings.weight_decay
+    if hasattr(engine.optimizer, "clip_grad"):
+        engine.optimizer.clip_grad = settings.clip_norm
     return resume
 
 

@@ -97,6 +97,13 @@ def test_text_that_spells_image_tokens_is_left_out(parts) -> None:
     assert encoder.encode(sample.model_copy(update={"prompt": (*sample.prompt, forged)})) is None
 
 
+@pytest.mark.parametrize("told", [False, True], ids=["as text", "as ids"])
+def test_a_reply_that_spells_image_tokens_is_left_out(parts, told: bool) -> None:
+    processor, encoder, images = parts
+    reply = Reply(text="it is <|image_pad|>", token_ids=(5, processor.image_token_id) if told else None)
+    assert encoder.encode(make_sample(images, 1, reply=reply)) is None
+
+
 def test_limits_of_pixels_change_how_many_tokens_an_image_is(model: Path, tmp_path: Path) -> None:
     images = make_images(tmp_path / "images")
     sample = make_sample(images, 1)

@@ -89,6 +89,14 @@ def test_a_missing_environment_is_an_error_that_names_the_setting(model: Path, t
         llamafactory.run(make_job(tmp_path, model, 1, nowhere), lambda _: None)
 
 
+def test_an_adapter_is_not_dropped_in_silence(model: Path, tmp_path: Path) -> None:
+    trained = tmp_path / "trained"
+    (trained / "adapter").mkdir(parents=True)
+    (trained / "adapter" / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(model)}))
+    with pytest.raises(ConfigError, match=r"lora: .* was trained with an adapter, and none is set"):
+        llamafactory.run(make_job(tmp_path, trained, 1, SETTINGS), lambda _: None)
+
+
 def test_a_limit_for_images_reaches_it_through_the_processors_file(model: Path, tmp_path: Path) -> None:
     job = make_job(tmp_path, model, 1, SETTINGS.model_copy(update={"max_pixels": 2048}))
     shown = llamafactory._with_limits(job, tmp_path)

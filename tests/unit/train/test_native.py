@@ -177,6 +177,14 @@ def test_the_state_of_another_optimiser_is_refused_by_name(model: Path, tmp_path
         done(make_job(tmp_path, model, 4, output=tmp_path / "full", optimizer=other.optimizer))
 
 
+def test_what_was_frozen_can_be_trained_in_the_next_job(model: Path, tmp_path: Path) -> None:
+    first = done(make_job(tmp_path, model, 4, changed(freeze_vision=True), output=tmp_path / "first"))
+    settings = changed(freeze_vision=False)
+    job = make_job(tmp_path, first.checkpoint, 4, settings, output=tmp_path / "second", optimizer=first.optimizer)
+    before, after = weights(first), weights(done(job))
+    assert any(not torch.equal(before[name], after[name]) for name in before if "visual" in name)
+
+
 @pytest.mark.parametrize(("device", "environment"), [("cpu", {}), ("auto", {"ACCELERATE_USE_CPU": "true"})])
 def test_deepspeed_is_never_left_out_in_silence(
     device: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
