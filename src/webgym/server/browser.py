@@ -119,7 +119,8 @@ class Browser:
         try:
             made = await root.call("Target.createBrowserContext", params, _ContextCreated, within=CALL_SECONDS)
         except BaseException:
-            folder.rmdir()
+            with contextlib.suppress(OSError):  # gone already, if the browser is
+                folder.rmdir()
             raise
         context = Context(
             self.connection,
