@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +11,7 @@ from typing import Any
 import psutil
 
 from tests.conftest import Driver
+from tests.processes import command_line
 from tests.site.server import Site
 from webgym.server.leases import Leased
 from webgym.server.process import ChromiumProcess
@@ -57,12 +57,7 @@ async def renderer_that_runs(process: ChromiumProcess, evaluate: Callable[[str],
 
 
 def of_type(process: ChromiumProcess, kind: str) -> list[psutil.Process]:
-    found = []
-    for member in process.members():
-        with contextlib.suppress(psutil.Error):
-            if f"--type={kind}" in member.cmdline():
-                found.append(member)
-    return found
+    return [member for member in process.members() if f"--type={kind}" in command_line(member)]
 
 
 def _resident(process: psutil.Process) -> int:
@@ -70,14 +65,6 @@ def _resident(process: psutil.Process) -> int:
         return process.memory_info().rss
     except psutil.Error:
         return 0
-
-
-def running(pid: int) -> bool:
-    """Whether a process is there and is not a zombie."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 async def until(condition: Callable[[], bool], within: float) -> float:

@@ -24,11 +24,11 @@ from tests.faults.injection import (
     opened,
     renderer_of,
     renderer_that_runs,
-    running,
     taking,
     undisturbed,
     until,
 )
+from tests.processes import running
 from tests.site.server import Site
 from webgym.errors import BrowserError, BrowserGone, StaleLease, Unavailable
 from webgym.server import chromium

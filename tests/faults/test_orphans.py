@@ -19,6 +19,7 @@ import psutil
 
 from tests.conftest import KEY
 from tests.faults.injection import until
+from tests.processes import command_line
 from tests.site.server import Site
 from webgym.server.folders import WorkerFolder, sweep
 
@@ -36,12 +37,12 @@ class Served:
     def worker(self) -> psutil.Process:
         """The child that has browsers."""
         for child in psutil.Process(self.process.pid).children():
-            if any("--remote-debugging-pipe" in part for grandchild in child.children() for part in grandchild.cmdline()):
+            if any("--remote-debugging-pipe" in command_line(grandchild) for grandchild in child.children()):
                 return child
         raise AssertionError("no worker has a browser")
 
     def browsers(self) -> list[psutil.Process]:
-        return [child for child in self.worker().children() if "--remote-debugging-pipe" in child.cmdline()]
+        return [child for child in self.worker().children() if "--remote-debugging-pipe" in command_line(child)]
 
     def groups(self) -> set[int]:
         return {os.getpgid(browser.pid) for browser in self.browsers()}
@@ -122,7 +123,7 @@ def _replaced(server: Served, former: set[str]) -> bool:
 
 
 def _renderers(browser: psutil.Process) -> list[psutil.Process]:
-    return [process for process in browser.children(recursive=True) if "--type=renderer" in process.cmdline()]
+    return [process for process in browser.children(recursive=True) if "--type=renderer" in command_line(process)]
 
 
 async def test_a_killed_supervisor_takes_everything_with_it(tmp_path: Path, site: Site):

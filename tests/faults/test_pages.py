@@ -29,12 +29,12 @@ from tests.faults.injection import (
     held,
     opened,
     renderer_of,
-    running,
     script,
     taking,
     undisturbed,
     until,
 )
+from tests.processes import running
 from tests.site.server import Site
 from tests.site.tls import TlsSite
 from webgym.errors import BrowserGone, PageUnresponsive, StaleLease, Unavailable

@@ -8,9 +8,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
+from tests.processes import running
 from webgym.errors import BrowserMissing, ConfigError
 from webgym.server.chromium import Machine, candidates, find, show
 from webgym.server.chromium_install import install, run_install
@@ -185,16 +185,9 @@ def test_a_browser_that_never_answers_is_killed_with_its_children(machine: Machi
     assert time.monotonic() - began < 5
     assert str(stuck) in str(refused.value)
     pid = int(child.read_text())
-    while not gone(pid):
+    while running(pid):
         assert time.monotonic() - began < 10
         time.sleep(0.01)
-
-
-def gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 def test_an_updated_browser_is_asked_for_its_version_again(machine: Machine) -> None:

@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 from pydantic import ValidationError
 
+from tests.processes import command_line
 from webgym.errors import ConfigError, EndpointDown
 from webgym.train.serving.child import Embedded
 from webgym.train.serving.endpoint import check_checkpoint, model_server, serving
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.timeout(300)  # loading torch on a busy machine takes i
 
 def servers_of_ours() -> list[int]:
     """Children of this process that serve a model."""
-    return [child.pid for child in psutil.Process().children(recursive=True) if "serving" in " ".join(child.cmdline())]
+    return [child.pid for child in psutil.Process().children(recursive=True) if "serving" in " ".join(command_line(child))]
 
 
 async def test_a_start_that_fails_says_why_and_leaves_nothing(tmp_path: Path, checkpoints: tuple[Path, Path]):

@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
+from tests.processes import running
 from webgym.errors import EndpointDown
 from webgym.train.serving.process import ServerProcess
 
@@ -51,26 +51,19 @@ async def pids_of(process: ServerProcess) -> list[int]:
     return [int(word) for word in line.split()[1:]]
 
 
-def alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def await_end(pids: list[int]) -> None:
     ends = time.monotonic() + WITHIN
-    while any(map(alive, pids)):
-        assert time.monotonic() < ends, f"still there: {[pid for pid in pids if alive(pid)]}"
+    while any(map(running, pids)):
+        assert time.monotonic() < ends, f"still there: {[pid for pid in pids if running(pid)]}"
         time.sleep(0.05)
 
 
 async def test_a_stop_ends_the_whole_tree_and_gives_its_memory_back():
     process = await start(SERVER)
     pids = await pids_of(process)
-    assert all(map(alive, pids))
+    assert all(map(running, pids))
     freed = await process.stop()
-    assert not any(map(alive, pids))
+    assert not any(map(running, pids))
     assert freed.before > 10 << 20
     assert freed.after == 0
     assert not process.running
@@ -82,7 +75,7 @@ async def test_the_tree_ends_when_its_own_root_ends():
     os.kill(pids[0], signal.SIGKILL)
     async with asyncio.timeout(WITHIN):
         assert await process.ended() == 128 + signal.SIGKILL
-    assert not any(map(alive, pids))
+    assert not any(map(running, pids))
     await process.stop()
 
 
@@ -94,7 +87,7 @@ async def test_the_server_dies_even_if_its_guard_is_killed():
     await process.ended()
     await asyncio.to_thread(await_end, pids[:1])
     await process.stop()  # what the server had started is nobody's any more, and found all the same
-    assert not any(map(alive, pids))
+    assert not any(map(running, pids))
 
 
 def test_a_server_dies_with_the_program_that_started_it():
