@@ -36,6 +36,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import quote
 
@@ -215,6 +216,7 @@ class Session:
         self._transport, self._forget = transport, forget
         self._url = f"{url}{protocol.SESSIONS}/{quote(started.id, safe='')}"
         self._turn = asyncio.Lock()
+        self._keys, self._tries = secrets.token_hex(16), count(1)  # chance costs a system call: once, not a step
         self._heard = transport.clock()
 
     async def __aenter__(self) -> Self:
@@ -229,7 +231,8 @@ class Session:
     async def step(self, action: Action, look: Look | None = None) -> Observation:
         """Perform one action and see the page at rest."""
         async with self._turn:
-            request = protocol.StepRequest(action=action, look=look or Look(), key=secrets.token_hex(16), seq=self.seq + 1)
+            key = f"{self._keys}-{next(self._tries)}"
+            request = protocol.StepRequest(action=action, look=look or Look(), key=key, seq=self.seq + 1)
             result = (await self._call("step", "POST", "/step", request)).read(StepResult)
             self.seq, self.observation = result.seq, result.observation
             return result.observation
