@@ -19,8 +19,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+from webgym.types import Episode
+
 Strength = Literal["certain", "suspected"]
 
+DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 REFUSING: Final = frozenset({401, 403, 429, 503})
 SHORT: Final = 2_500  # characters that a challenge has at most; an article has more
 TITLE: Final = 300  # characters of a title that are looked at
@@ -112,6 +115,29 @@ class Finding:
     @property
     def reason(self) -> str:
         return ", ".join(self.signs)
+
+
+def site_of(website: str) -> str:
+    """What a refusal counts for: host and port, without scheme, default port and `www.`, as samplers tell websites apart."""
+    try:
+        parts = urlsplit(website if "://" in website else f"//{website}")
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return website
+    short = host.removeprefix("www.")
+    host = short if "." in short else host
+    host = f"[{host}]" if ":" in host else host
+    return host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
+
+
+def refused_by(episode: Episode) -> str | None:
+    """The website that a refusal at the end of an episode is held against; None: the agent had wandered off to another, or
+    its task names no website. What the task's own address leads to is its website's doing, be it a guard's host; later only
+    its own pages are."""
+    website, page = site_of(episode.task.website), site_of(episode.final_url)
+    if not website or (episode.steps and page != website and not page.endswith(f".{website}")):
+        return None
+    return episode.task.website
 
 
 def find_refusal(page: Page) -> Finding | None:

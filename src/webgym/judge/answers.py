@@ -20,7 +20,6 @@ OPENERS: Final = (
     "here is the answer", "respuesta", "solución", "réponse", "antwort", "lösung", "解", "解答", "答案", "かいせつ", "答え",
 )  # fmt: skip
 BARE: Final = frozenset({"yes", "no", "true", "false", "correct", "right"})
-LONGEST_OPENER: Final = 200  # characters; a longer answer is no opener
 
 _LONGEST_FIRST: Final = tuple(sorted(OPENERS, key=len, reverse=True))
 
@@ -34,7 +33,7 @@ def says_nothing(answer: str | None, task: Task) -> str | None:
         return "the answer has no words"
     if words == _words(task.instruction):
         return "the answer only repeats the task"
-    rest = _without_openers(words) if len(words) <= LONGEST_OPENER else words
+    rest = _without_openers(words)
     if not rest:
         return "the answer only opens an answer"
     if rest in BARE and rest != _words(task.reference_answer or ""):
@@ -43,15 +42,11 @@ def says_nothing(answer: str | None, task: Task) -> str | None:
 
 
 def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())).replace("_", " ").strip()
+    return " ".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _without_openers(words: str) -> str:
-    while words:
-        for opener in _LONGEST_FIRST:
-            if words == opener or words.startswith(f"{opener} "):
-                words = words[len(opener) :].strip()
-                break
-        else:
-            return words
-    return words
+    at, spaced = 0, f"{words} "
+    while opener := next((one for one in _LONGEST_FIRST if spaced.startswith(f"{one} ", at)), None):
+        at += len(opener) + 1
+    return words[at:]

@@ -40,6 +40,7 @@ from webgym.judge.evidence import ReadImage, Shot, enlarged, gather
 from webgym.judge.models import Models, Spent
 from webgym.judge.reading import Claims, ClaimsReply, Comparison, Fact, FactsReply, WholeReply, is_clear
 from webgym.judge.settings import JudgeSettings
+from webgym.refusals import refused_by
 from webgym.types import Episode, FactResult, Judgement, Scored, Unscorable, Verdict, Wire
 
 REASON_CAP: Final = 600
@@ -219,8 +220,8 @@ class RubricJudge:
 
     async def _refused(self, episode: Episode, reason: str) -> Unscorable:
         said = reason[:REASON_CAP]
-        if episode.task.website:
-            await asyncio.to_thread(self._blocked, episode.task.website, said)
+        if (website := refused_by(episode)) is not None:
+            await asyncio.to_thread(self._blocked, website, said)
         return Unscorable(reason=f"blocked: {said}")
 
     def _scored(self, found: _Found, facts: tuple[NumberedFact, ...], shown: Shown) -> Verdict:

@@ -186,6 +186,17 @@ async def test_a_refusal_told_by_its_title_costs_no_call(model: JudgingModel, al
     assert not model.kinds
 
 
+async def test_a_website_is_not_listed_for_what_another_refused(model: JudgingModel, album: Album) -> None:
+    listed: list[str] = []
+    episode = make_episode(album.put, walk(3), title="Just a moment...").model_copy(
+        update={"final_url": "https://elsewhere.example/cdn-cgi/challenge-platform/h/b"}
+    )
+    async with judging(settings_for(model), album, blocked=lambda website, _: listed.append(website)) as judge:
+        verdict = (await judge.judge(episode)).verdict
+    assert isinstance(verdict, Unscorable)
+    assert not listed
+
+
 async def test_a_challenge_on_the_way_blocks_nothing(model: JudgingModel, album: Album) -> None:
     pictures = walk(30)
     pictures[2] = picture(challenge=True, words="are you human?")
