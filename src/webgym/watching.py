@@ -11,11 +11,12 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from webgym.rollout.events import Doing as EngineDoing
-from webgym.rollout.events import EpisodeView, Events, StepView
+from webgym.rollout.events import EpisodeView, Events
 from webgym.rollout.gates import GateStats
 from webgym.store import Run
 from webgym.types import Task
-from webgym.ui.view import ENDS, Cell, Detail, Doing, Gate, Happened, Head
+from webgym.ui.view import ENDS, Cell, Detail, Doing, Gate, Head
+from webgym.ui.words import of_step
 
 SHOWN_AS: Final[dict[EngineDoing, Doing]] = {
     "planned": "planned",
@@ -37,10 +38,20 @@ MEASURE_SECONDS: Final = 1.0
 
 
 class EventsBoard:
-    """A rollout under way, as the monitor sees it. `task` finds a task by its id, for its whole instruction and facts."""
+    """A rollout under way, as the monitor sees it. `task` finds a task by its id, for its whole instruction and facts;
+    `size` is that of the browsers' windows, without which nobody can say where in a screenshot an agent aimed; at most
+    `asked` requests to the model are under way, if that is known."""
 
-    def __init__(self, events: Events, *, agent: str = "", task: Callable[[str], Task | None] | None = None) -> None:
-        self._events, self._agent, self._task = events, agent, task
+    def __init__(
+        self,
+        events: Events,
+        *,
+        agent: str = "",
+        task: Callable[[str], Task | None] | None = None,
+        size: tuple[int, int] = (0, 0),
+        asked: int | None = None,
+    ) -> None:
+        self._events, self._agent, self._task, self._size, self._asked = events, agent, task, size, asked
         self._drawn: dict[str, tuple[EpisodeView, Cell]] = {}
         self._busy: dict[str, float] = {}
         self._busy_at = events.started
@@ -98,7 +109,9 @@ class EventsBoard:
             why=cell.why,
             step=view.step,
             limit=view.limit,
-            steps=tuple(_happened(step) for step in self._events.history(episode)),
+            width=self._size[0],
+            height=self._size[1],
+            steps=tuple(of_step(step) for step in self._events.history(episode)),
             screenshot=view.screenshot,
             url=view.url,
             title=view.title,
@@ -113,22 +126,37 @@ class EventsBoard:
         for kind in (MODEL, BROWSER):
             # The fullest of its gates tells: a line forms there, however empty the others are.
             used = [
-                (gate.busy - self._busy.get(gate.name, 0.0)) / (gate.size * passed) for gate in gates if gate.name in kind
+                (gate.busy - self._busy.get(gate.name, 0.0)) / (self._places(gate, gates) * passed)
+                for gate in gates
+                if gate.name in kind
             ]
             if used:
                 self._use[kind] = min(1.0, max(0.0, *used))
         self._busy, self._busy_at = {gate.name: gate.busy for gate in gates}, now
 
+    def _places(self, gate: GateStats, gates: tuple[GateStats, ...]) -> int:
+        """How many can be inside at once: no more than there are slots, and at the model no more than it is asked."""
+        most = [gate.size, *(one.size for one in gates if one.name == "slots")]
+        return min(*most, self._asked) if self._asked is not None and gate.name in MODEL else min(most)
+
 
 @asynccontextmanager
 async def watching(
-    events: Events, run: Run, *, agent: str = "", task: Callable[[str], Task | None] | None = None, port: int = 0
+    events: Events,
+    run: Run,
+    *,
+    agent: str = "",
+    task: Callable[[str], Task | None] | None = None,
+    size: tuple[int, int] = (0, 0),
+    asked: int | None = None,
+    port: int = 0,
 ) -> AsyncIterator[str]:
     """Serve the monitor of a rollout in this event loop; yields its address."""
     from webgym.ui.archive import Archive
     from webgym.ui.serving import monitoring
 
-    async with monitoring(EventsBoard(events, agent=agent, task=task), Archive(run), port=port) as address:
+    board = EventsBoard(events, agent=agent, task=task, size=size, asked=asked)
+    async with monitoring(board, Archive(run), port=port) as address:
         yield address
 
 
@@ -153,17 +181,4 @@ def _gate(stats: GateStats) -> Gate:
         wait_p95=stats.wait.p95,
         service=stats.service.mean,
         service_p95=stats.service.p95,
-    )
-
-
-def _happened(step: StepView) -> Happened:
-    return Happened(
-        index=step.index,
-        screenshot=step.screenshot,
-        url=step.url,
-        title=step.title,
-        words=step.action,
-        error=step.error or None,
-        unchanged=step.unchanged,
-        seconds=step.seconds,
     )

@@ -26,7 +26,7 @@ from tests.unit.rollout.rolled import Rolled, rolled, task_at
 from webgym.agents.model import ModelAgents
 from webgym.agents.policy import Policy
 from webgym.agents.settings import AgentSettings
-from webgym.errors import StoreError
+from webgym.errors import RolloutStopped, StoreError
 from webgym.rollout.engine import sole
 from webgym.store import Run
 from webgym.store.audit import audit
@@ -107,12 +107,13 @@ def _task_file(folder: Path, count: int) -> Path:
     return path
 
 
+@pytest.mark.parametrize("kept", [0, 1])
 def test_kill_9_at_a_random_moment_then_resume_finishes_the_plan_and_a_second_resume_is_refused(
-    tmp_path: Path, browsers: Served
+    tmp_path: Path, browsers: Served, kept: int
 ):
     command = Command(tmp_path / "run", browsers, count=9)
     process = command.start()
-    command.wait_for(lambda: command.kept() >= 1, process)
+    command.wait_for(lambda: (command.folder / "run.json").exists() and command.kept() >= kept, process)
     time.sleep(random.random() * 1.5)
     process.kill()
     process.wait()
@@ -166,9 +167,12 @@ def test_the_same_hundred_tasks_twice_give_the_same_outcomes(tmp_path: Path, bro
         assert command.run(within=700) == 0, command.log.read_text()
         assert command.whole()
         with Run.open(command.folder, read_only=True) as run:
-            rewards = {one.episode: one.verdict for one in run.judgements("worlds-verify")}
+            verdicts = {
+                one.episode: (one.verdict.kind, getattr(one.verdict, "reward", None))
+                for one in run.judgements("worlds-verify")
+            }
             told.append(
-                {one.task.id: (one.outcome.kind, one.answer, len(one.steps), rewards[one.id].kind) for one in run.episodes()}
+                {one.task.id: (one.outcome.kind, one.answer, len(one.steps), verdicts[one.id]) for one in run.episodes()}
             )
     assert len(told[0]) == 100
     assert told[0] == told[1]
@@ -238,7 +242,8 @@ async def test_a_policy_that_stays_away_cancels_the_episode_which_is_no_reward_a
             rolling = asyncio.create_task(one.engine.run())
             await under_way(one, server, 2)
             await server.stop()
-            await rolling
+            with pytest.raises(RolloutStopped, match="failed for reasons of ours"):
+                await rolling
             assert one.kinds() == ["policy_unavailable"]
             assert one.browsers.open == {}
             assert not list(one.run.episodes())

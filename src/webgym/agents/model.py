@@ -8,7 +8,7 @@ from typing import Protocol
 
 from webgym.agents.agent import Decision
 from webgym.agents.context import Context, Round, Shot, echo, take
-from webgym.agents.dialects import Dialect, Invalid, Screen, after_thoughts, dialect
+from webgym.agents.dialects import Dialect, Invalid, Screen, after_thoughts, cut_while_thinking, dialect
 from webgym.agents.policy import Policy
 from webgym.agents.settings import AgentSettings, ContextSettings
 from webgym.agents.wording import REMARK, TITLE, describe, line
@@ -17,6 +17,7 @@ from webgym.errors import BrowserError
 from webgym.types import Action, Look, Observation, Reply, Task
 
 UNCHANGED = "The page looks the same as before."
+CUT_SHORT = "the reply was cut while thinking, before </think>: think more briefly"
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,19 @@ class Replies(Protocol):
 
 
 class ModelAgent:
-    """One episode of a model."""
+    """One episode of a model. With `thinking`, what was cut before the thought ended is neither read nor sent again."""
 
-    def __init__(self, policy: Replies, speaker: Dialect, context: ContextSettings, task: Task, episode: str) -> None:
-        self._policy, self._dialect, self._episode = policy, speaker, episode
+    def __init__(
+        self,
+        policy: Replies,
+        speaker: Dialect,
+        context: ContextSettings,
+        task: Task,
+        episode: str,
+        *,
+        thinking: bool = False,
+    ) -> None:
+        self._policy, self._dialect, self._episode, self._thinking = policy, speaker, episode, thinking
         self._context = Context(task.instruction, task.website, context)
         self._pending: _Pending | None = None
         self._count = 0
@@ -66,12 +76,13 @@ class ModelAgent:
         screen = Screen(seen.width, seen.height, marks)
         prompt = self._context.prompt(self._dialect.system(screen), observation, shot)
         reply = await self._policy.ask(prompt.messages, episode=self._episode)
-        found = self._dialect.read(reply.text, screen)
+        unsaid = self._thinking and cut_while_thinking(reply)
+        found = Invalid(CUT_SHORT) if unsaid else self._dialect.read(reply.text, screen)
         self._pending = _Pending(
             shot,
             title=line(observation.title, TITLE) or "(no title)",
             before=prompt.page,
-            reply=echo(after_thoughts(reply.text)),
+            reply=echo("" if unsaid else after_thoughts(reply.text)),
             found=found,
             done=self._describe(found, screen),
         )
@@ -117,7 +128,7 @@ class ModelAgents:
     """Makes the agents of a run: `ModelAgents(policy, settings)` is a `NewAgent`."""
 
     def __init__(self, policy: Policy, settings: AgentSettings) -> None:
-        self._policy, self._context = policy, settings.context
+        self.policy, self._context, self._thinking = policy, settings.context, settings.thinking
         self.dialect = dialect(
             settings.dialect,
             memory=settings.memory,
@@ -128,4 +139,4 @@ class ModelAgents:
         )
 
     def __call__(self, task: Task, episode: str) -> ModelAgent:
-        return ModelAgent(self._policy, self.dialect, self._context, task, episode)
+        return ModelAgent(self.policy, self.dialect, self._context, task, episode, thinking=self._thinking)

@@ -10,6 +10,7 @@ of `patience` seconds, after which no try begins and `EndpointDown` is raised. R
 log, error or reply.
 
     408, 409, 425, 429, 5xx with Retry-After          the same replica, everyone pausing for as long as it asks
+    the same, asking for longer than patience lasts   another replica; this one is left alone for as long as it asks
     the same without, no connection, broken, late,
     200 with a body that is no chat completion        another replica, then pauses that double, jittered
     any other status                                  never again (EndpointRefused)
@@ -76,6 +77,9 @@ class _Replica:
                 reply = read_completion(text, asked=model, seconds=seconds)
                 if reply is None:
                     raise EndpointDown(f"model {model}: the answer is no chat completion: {text[:100]!r}")
+            except asyncio.CancelledError:  # ours: it says nothing of the replica
+                self._count(in_flight=-1)
+                raise
             except BaseException:
                 self._count(in_flight=-1, failures=1)
                 raise
@@ -150,15 +154,16 @@ class Policy:
                 failures += 1
                 now, asked = self._clock(), e.retry_after or 0.0
                 give_up = min(give_up, now + settings.patience)
-                if e.retry_after is None:
-                    replica.failed(settings.avoid)
+                gone = e.retry_after is None or now + asked > give_up
+                if gone:
+                    replica.failed(asked or settings.avoid)
                 # A pause at least once a round of the replicas, however short they are avoided.
-                alternative = e.retry_after is None and failures % len(order) and any(not other.down for other in order)
+                alternative = gone and failures % len(order) and any(not other.down for other in order)
                 own = backoff(failures, first=settings.backoff, longest=settings.max_backoff, chance=self._chance)
                 pause = 0.0 if alternative else asked + own
                 if now >= give_up or now + pause > give_up:
                     raise
-                if asked:
+                if not gone:
                     replica.limits.hold(asked)
                 log.debug("episode %s: %s; again in %.2f s", episode, e, pause)
             await self._sleep(pause)

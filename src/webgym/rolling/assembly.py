@@ -1,7 +1,8 @@
 """The parts of a rollout, running: offline web, server, client, agent, engine; all gone when it ends.
 
 The first SIGTERM or Ctrl-C stops admitting and lets episodes under way finish, the second ends them. Exit status 0: every
-planned episode has its outcome; 1: the engine stopped itself; 3: stopped by a person, `--resume` finishes the plan.
+planned episode has its outcome, and its verdict if a judge is at work; 1: the engine stopped itself; 3: stopped by a person,
+`--resume` finishes the plan and judges what is left.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from webgym.judging.assembly import rubric_judge
 from webgym.judging.programmatic import WorldsJudge, has_verifier
 from webgym.rolling.oracle import oracle_agent
 from webgym.rolling.plan import jobs_of, open_run
+from webgym.rolling.replaying import Recordings
 from webgym.rolling.settings import RolloutParts, RolloutSettings
 from webgym.rolling.show import progress, summary
 from webgym.rollout.agent import NewAgent
@@ -74,6 +76,7 @@ class Played:
     state: State | None = None
     failure: RolloutStopped | None = None
     judge: str | None = None
+    unjudged: int = 0
 
 
 Surroundings = Callable[[], Awaitable[tuple[Client, NewAgent]]]
@@ -82,32 +85,37 @@ Watched = Callable[[Rolling], AbstractAsyncContextManager[None]]
 
 async def _roll(settings: RolloutSettings) -> int:
     console = Console(stderr=True)
+    agents: NewAgent | None = None
     async with AsyncExitStack() as stack:
         store = stack.enter_context(await asyncio.to_thread(open_run, settings))
 
         async def surroundings() -> tuple[Client, NewAgent]:
+            nonlocal agents
             client = await stack.enter_async_context(browsing(settings))
-            return client, await stack.enter_async_context(acting(settings))
+            agents = await stack.enter_async_context(acting(settings))
+            return client, agents
 
         @asynccontextmanager
         async def watched(rolling: Rolling) -> AsyncIterator[None]:
             address = await _monitor(stack, settings, rolling)
             with signals(rolling.stop):
-                async with progress(console, rolling.events, address):
+                async with progress(console, rolling.events, address, asked=asked_at_once(settings)):
                     yield
 
         played = await play(settings, store, surroundings, watched)
     if played.state is None:
         console.print(f"Nothing to do: all {played.planned} episodes of iteration {settings.iteration} have ended.")
         return 0
-    console.print(summary(played.state, played.unfinished))
-    return _said(console, played.failure, played.unfinished)
+    replicas = agents.policy.totals if isinstance(agents, ModelAgents) else ()
+    console.print(summary(played.state, played.unfinished, replicas))
+    return _said(console, played)
 
 
 async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings, watched: Watched) -> Played:
     """One iteration of an open run, planned if it is not yet, to the outcomes and verdicts of its episodes.
 
-    `surroundings` is called only if there is something to do: browsers and a model cost seconds to start."""
+    `surroundings` is called only if there is an episode to play: browsers and a model cost seconds to start, and judging
+    needs neither."""
     async with AsyncExitStack() as stack:
         stack.enter_context(sole(store.path))
         blocklist = BlockList(settings.blocklist or store.path.parent / "blocked.jsonl", hours=settings.engine.block_hours)
@@ -119,12 +127,12 @@ async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings
         if not jobs and not waiting:
             return Played(len(planned), judge=name)
         events = _events(settings, store, {one.id for one in planned} - {job.id for job in jobs})
-        client, new_agent = await surroundings()
+        around = await surroundings() if jobs else None
         gates = Gates(settings.engine.gates, settings.engine.slots)
-        engine = _engine(settings, store, client, new_agent, gates, events, jobs, len(planned), blocklist, judge, verified)
+        engine = _engine(settings, store, around, gates, events, jobs, len(planned), blocklist, judge, verified)
         async with watched(Rolling(store, events, engine.stop, {job.task.id: job.task for job in jobs})):
             failure = await _finished(engine, waiting)
-        return Played(len(planned), engine.unfinished, events.state(), failure, name)
+        return Played(len(planned), engine.unfinished, events.state(), failure, name, engine.unjudged)
 
 
 def judge_of(settings: RolloutParts, tasks: Iterable[str]) -> Literal["worlds", "rubric"] | None:
@@ -163,7 +171,22 @@ def monitor(settings: RolloutSettings, rolling: Rolling) -> AbstractAsyncContext
     from webgym.watching import watching
 
     agent = settings.agent if settings.agent != "model" else f"{settings.model.dialect}/{settings.model.policy.model}"
-    return watching(rolling.events, rolling.store, agent=agent, task=rolling.tasks.get, port=settings.monitor or 0)
+    session = settings.engine.session
+    return watching(
+        rolling.events,
+        rolling.store,
+        agent=agent,
+        task=rolling.tasks.get,
+        size=(session.width, session.height),
+        asked=asked_at_once(settings),
+        port=settings.monitor or 0,
+    )
+
+
+def asked_at_once(settings: RolloutParts) -> int | None:
+    """How many requests the model may have under way; None if no model acts."""
+    policy = settings.model.policy
+    return policy.concurrency * len(policy.urls) if settings.agent == "model" else None
 
 
 def _events(settings: RolloutSettings, store: Run, ended: set[str]) -> Events:
@@ -178,8 +201,7 @@ def _events(settings: RolloutSettings, store: Run, ended: set[str]) -> Events:
 def _engine(
     settings: RolloutSettings,
     store: Run,
-    client: Client,
-    new_agent: NewAgent,
+    around: tuple[Client, NewAgent] | None,
     gates: Gates,
     events: Events,
     jobs: list[Job],
@@ -190,10 +212,9 @@ def _engine(
 ) -> Engine:
     options = settings.engine.model_copy(update={"stragglers": settings.engine.stragglers_of(settings.split)})
     keeper = Keeper(store, options, events)
-    player = Player(
+    player = around and Player(
         store.info.name,
-        client,
-        new_agent,
+        *around,
         gates,
         events,
         options,
@@ -225,6 +246,9 @@ async def acting(settings: RolloutSettings) -> AsyncIterator[NewAgent]:
             yield oracle_agent
         case "random":
             yield RandomAgents(settings.seed)
+        case "replay":
+            assert settings.recording is not None
+            yield await asyncio.to_thread(Recordings, settings.recording, settings.engine.session)
         case "model":
             async with Policy(settings.model.policy) as policy:
                 yield ModelAgents(policy, settings.model)
@@ -260,12 +284,13 @@ async def _finished(engine: Engine, waiting: list[str]) -> RolloutStopped | None
     return None
 
 
-def _said(console: Console, failure: RolloutStopped | None, unfinished: int) -> int:
-    if failure is not None:
-        console.print(f"[bold red]{escape(str(failure))}[/]")
+def _said(console: Console, played: Played) -> int:
+    if played.failure is not None:
+        console.print(f"[bold red]{escape(str(played.failure))}[/]")
         return EXIT_STOPPED
-    if unfinished:
-        console.print(f"{unfinished} episodes are unfinished: the same command with --resume does them.")
+    if played.unfinished or played.unjudged:
+        left = f"{played.unfinished} episodes are unfinished, {played.unjudged} of those that have ended are not judged"
+        console.print(f"{left}: the same command with --resume sees to them.")
         return EXIT_UNFINISHED
     return 0
 

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from webgym.errors import ConfigError
+from webgym.rolling.replaying import Recordings
 from webgym.rolling.settings import OfflineWeb, RolloutSettings
 from webgym.rollout.blocking import BlockList
 from webgym.rollout.engine import take_back
@@ -45,6 +46,8 @@ def jobs_of(settings: RolloutSettings, run: Run, blocklist: BlockList) -> tuple[
 
 
 def draw_tasks(settings: RolloutSettings, blocklist: BlockList) -> list[Task]:
+    if settings.recording is not None:
+        return Recordings(settings.recording, settings.engine.session).tasks()[: settings.count]
     path, wanted = task_file(settings), settings.wanted
     if settings.split == "test":
         found = list(islice(walk_test_set(path), wanted))
@@ -58,9 +61,13 @@ def draw_tasks(settings: RolloutSettings, blocklist: BlockList) -> list[Task]:
 
 
 def find_tasks(settings: RolloutSettings, ids: set[str]) -> dict[str, Task]:
-    path = task_file(settings)
-    with TaskFile.open(path) as file:
-        found = {task.id: task for task in file.where(TaskFilter(ids=tuple(sorted(ids))))}
+    if settings.recording is not None:
+        path, recordings = settings.recording.run, Recordings(settings.recording, settings.engine.session)
+        found = {task.id: task for task in recordings.tasks()}
+    else:
+        path = task_file(settings)
+        with TaskFile.open(path) as file:
+            found = {task.id: task for task in file.where(TaskFilter(ids=tuple(sorted(ids))))}
     if missing := sorted(ids - found.keys()):
         raise ConfigError(f"{path} has not the {len(missing)} tasks that were planned, such as {missing[0]}: is it another?")
     return found

@@ -42,6 +42,16 @@ class OwnServer(BaseModel):
     settle: SettleLimits = SettleLimits()
 
 
+class Recording(BaseModel):
+    """What the agent `replay` does again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: Path = Field(description="The folder of the run that holds it.")
+    iteration: Annotated[int, Field(ge=0)] = 0
+    episode: str | None = Field(None, description="One episode alone; the first kept one of every task if unset.")
+
+
 class RolloutParts(Settings):
     """What any rollout needs to know, whoever plans it."""
 
@@ -52,7 +62,8 @@ class RolloutParts(Settings):
     health: Path | None = Field(None, description="A file of `webgym tasks probe`: what is down is not drawn.")
     blocklist: Path | None = Field(None, description="Who refuses automation; blocked.jsonl beside the run if unset.")
 
-    agent: Literal["model", "oracle", "random"] = Field("model", description="Who acts.")
+    agent: Literal["model", "oracle", "random", "replay"] = Field("model", description="Who acts.")
+    recording: Recording | None = Field(None, description="What the agent replay does again, on the tasks it was made of.")
     model: AgentSettings = AgentSettings()
     seed: int = Field(0, description="Of the random agent.")
     judge: Literal["auto", "worlds", "rubric", "none"] = Field(
@@ -73,8 +84,15 @@ class RolloutParts(Settings):
 
     @model_validator(mode="after")
     def _tasks_from_somewhere(self) -> Self:
-        if self.tasks is None and self.worlds is None:
+        if self.tasks is None and self.worlds is None and self.agent != "replay":
             raise ValueError("tasks is not set, and worlds is not either: name a task file, or serve the offline web")
+        return self
+
+    @model_validator(mode="after")
+    def _replay_of_something(self) -> Self:
+        if (self.agent == "replay") != (self.recording is not None):
+            given = "set" if self.recording is not None else "not set"
+            raise ValueError(f"agent is {self.agent} and recording is {given}: replay needs recording.run, others take none")
         return self
 
 

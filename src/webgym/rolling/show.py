@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from webgym.agents.policy import ReplicaTotals
 from webgym.rollout.events import ENDED, Events, State
 from webgym.rollout.gates import GateStats
 from webgym.ui.terminal import TerminalBoard
@@ -22,11 +23,12 @@ LINES: Final = 10.0  # seconds between lines where there is no terminal
 
 
 @asynccontextmanager
-async def progress(console: Console, events: Events, address: str = "") -> AsyncIterator[None]:
-    """Show what goes on for as long as the block lasts."""
+async def progress(console: Console, events: Events, address: str = "", *, asked: int | None = None) -> AsyncIterator[None]:
+    """Show what goes on for as long as the block lasts. `asked` is how many requests the model gets at a time."""
     if address:
         console.print(f"Monitor: {address}")
-    showing = asyncio.create_task(_board(console, events, address) if console.is_terminal else _lines(console, events))
+    board = EventsBoard(events, asked=asked)
+    showing = asyncio.create_task(_board(console, board, address) if console.is_terminal else _lines(console, events))
     try:
         yield
     finally:
@@ -36,9 +38,9 @@ async def progress(console: Console, events: Events, address: str = "") -> Async
             showing.result()
 
 
-async def _board(console: Console, events: Events, address: str) -> None:
+async def _board(console: Console, watched: EventsBoard, address: str) -> None:
     """The monitor's board. It is drawn from here, not from a thread of rich's: the engine changes what it shows."""
-    board = TerminalBoard(EventsBoard(events), address=address)
+    board = TerminalBoard(watched, address=address)
     with Live(board, console=console, auto_refresh=False, transient=True) as shown:
         while True:
             shown.update(board, refresh=True)
@@ -60,8 +62,8 @@ def _figures(events: Events) -> tuple[int, int, str]:
     return counts.total, ended, f"{told}, {failed} failed" if failed else told
 
 
-def summary(state: State, unfinished: int) -> Table:
-    """What a rollout came to."""
+def summary(state: State, unfinished: int, replicas: Sequence[ReplicaTotals] = ()) -> Table:
+    """What a rollout came to. Of the model's replicas only those that failed are told."""
     counts, seconds = state.counts, max(1e-9, state.now - state.started)
     ended = sum(counts.doing[one] for one in ENDED)
     table = Table(title=f"{state.run}, iteration {state.iteration}", title_justify="left", show_header=False)
@@ -75,11 +77,14 @@ def summary(state: State, unfinished: int) -> Table:
         table.add_row("rewards", f"{counts.rewarded} of {counts.judged} judged ({share:.0%})")
     table.add_row("steps", f"{counts.steps}, {counts.steps / seconds:.2f} a second; {counts.retries} retries")
     if state.finished:
-        here = sum(view.ended is not None for view in state.episodes)
-        table.add_row("speed", f"{here / seconds * 3600:.0f} episodes an hour, {seconds:.0f} s in all")
+        table.add_row("speed", f"{counts.played / seconds * 3600:.0f} episodes an hour, {seconds:.0f} s in all")
     if counts.completion_tokens:
         told = f"{counts.prompt_tokens:,} read, {counts.completion_tokens:,} written"
         table.add_row("tokens", f"{told} ({counts.completion_tokens / seconds:.0f} a second)")
+    for replica in replicas:
+        if replica.failures or replica.down:
+            down = ", down at the end" if replica.down else ""
+            table.add_row("replica", escape(f"{replica.url}: {replica.replies} replies, {replica.failures} failures{down}"))
     for gate in state.gates:
         if gate.service.count:
             table.add_row(f"gate {gate.name}", _gate(gate, seconds))

@@ -15,12 +15,11 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from webgym.errors import StoreError
-from webgym.refusals import Page, find_refusal
+from webgym.refusals import Page, find_refusal, site_of
 from webgym.types import Observation, Wire
 
 log = logging.getLogger(__name__)
@@ -32,14 +31,6 @@ def looks_blocked(seen: Observation) -> str | None:
     """Why this page is certainly a refusal; None if it is not, or only may be."""
     found = find_refusal(Page(seen.url, seen.title, seen.status, seen.text or seen.accessibility))
     return found.reason if found is not None and found.strength == "certain" else None
-
-
-def host_of(website: str) -> str:
-    """What a refusal counts for: the host, without `www.`."""
-    try:
-        return (urlsplit(website).hostname or website).removeprefix("www.")
-    except ValueError:
-        return website
 
 
 class Refusal(Wire):
@@ -60,15 +51,17 @@ class BlockList:
             self._note(refusal)
 
     def __contains__(self, website: str) -> bool:
-        return self._until.get(host_of(website), 0.0) > self._clock()
+        return self._until.get(site_of(website), 0.0) > self._clock()
 
     def current(self) -> tuple[str, ...]:
-        """The hosts that are left alone now."""
+        """The websites that are left alone now, each as its host and port."""
         now = self._clock()
-        return tuple(sorted(host for host, until in self._until.items() if until > now))
+        return tuple(sorted(site for site, until in self._until.items() if until > now))
 
     def add(self, website: str, reason: str) -> None:
-        refusal = Refusal(website=host_of(website), reason=reason[:300], at=self._clock())
+        if not (site := site_of(website)):
+            return  # it would stand for every task that names no website
+        refusal = Refusal(website=site, reason=reason[:300], at=self._clock())
         self._note(refusal)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,8 +77,8 @@ class BlockList:
             log.warning("%s was not written: %s", self._path, e.strerror)
 
     def _note(self, refusal: Refusal) -> None:
-        host = host_of(refusal.website)
-        self._until[host] = max(self._until.get(host, 0.0), refusal.at + self._seconds)
+        if site := site_of(refusal.website):
+            self._until[site] = max(self._until.get(site, 0.0), refusal.at + self._seconds)
 
     def _read(self) -> list[Refusal]:
         try:

@@ -5,10 +5,12 @@
 Invariants. Episodes begin in the order of the plan, as soon as a slot is free; there is no other barrier. Every episode
 that began ends with one outcome in the store: kept with its steps if it says something of the website or the agent, recorded
 alone if not, and only what was recorded alone may be attempted again by a resumed run. Nothing is held or queued without a
-bound: coroutines under way are at most the slots and the judge's backlog.
+bound: coroutines under way are at most the slots and the judge's backlog. An episode leaves its slot once it is on the disk:
+what the judge has no time for yet waits as an id, of which there are no more than the plan has.
 
-It stops admitting when told to (`stop`: those under way have a grace, a second `stop` ends it), when the disk is nearly full
-(until there is room), and for good when most of the last outcomes are faults of ours.
+It stops admitting when told to (`stop`: those under way and the judge have a grace, a second `stop` ends it), when the disk
+is nearly full (until there is room), and for good when most of the last outcomes are faults of ours. What is then unjudged
+stays so, and is judged when the run is resumed.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 from webgym.errors import DiskFull, RolloutStopped, StoreError, WebGymError
+from webgym.refusals import refused_by
 from webgym.rollout.blocking import BlockList
 from webgym.rollout.episode import Job, Player
 from webgym.rollout.events import Events
@@ -35,7 +38,7 @@ from webgym.types import Cancelled, Episode, Judgement, Outcome, Screenshot, Uns
 
 log = logging.getLogger(__name__)
 
-JUDGE_BACKLOG: Final = 4  # episodes that may wait for the judge, for each one it judges at a time
+JUDGE_BACKLOG: Final = 4  # coroutines for each episode that is judged at a time: the others wait in the gate's line
 MB: Final = 1 << 20
 Why = Literal["shutdown", "straggler", "circuit_open"]
 T = TypeVar("T")
@@ -94,7 +97,7 @@ class Engine:
     def __init__(
         self,
         keeper: Keeper,
-        player: Player,
+        player: Player | None,
         jobs: Sequence[Job],
         gates: Gates,
         events: Events,
@@ -104,7 +107,7 @@ class Engine:
         blocklist: BlockList | None = None,
         judge: Judge | None = None,
     ) -> None:
-        """`total` is the size of the iteration, if some of it was done before."""
+        """`total` is the size of the iteration, if some of it was done before. Without jobs nobody need be there to play."""
         self._keeper, self._player, self._jobs, self._gates, self._events = keeper, player, jobs, gates, events
         self._settings, self._blocklist, self._judge = settings, blocklist, judge
         self._total = len(jobs) if total is None else total
@@ -113,7 +116,10 @@ class Engine:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._why: dict[str, Cancelled] = {}
         self._recent: deque[str] = deque(maxlen=settings.breaker.last if settings.breaker else 1)
-        self._backlog = asyncio.Semaphore(JUDGE_BACKLOG * settings.gates.judge)
+        self._unjudged: deque[tuple[str, Outcome | None]] = deque()  # without an outcome: of an earlier process
+        self._judging: dict[str, tuple[asyncio.Task[None], Outcome | None]] = {}
+        self._judges = judge is not None  # until judging is cut short, too
+        self._told = False  # to stop
         self._stopping: Why | None = None
         self._fault: RolloutStopped | None = None
         self._timers: list[asyncio.TimerHandle] = []
@@ -125,8 +131,14 @@ class Engine:
         """Episodes of the iteration without an outcome, and those that a stop cut short."""
         return self._total - self._ended
 
+    @property
+    def unjudged(self) -> int:
+        """Kept episodes that the judge was to see, and has not."""
+        return len(self._unjudged)
+
     async def run(self, unjudged: Sequence[str] = ()) -> None:
-        """Every job to its outcome, unless it is stopped. Raises RolloutStopped when the breaker opens.
+        """Every job to its outcome, unless it is stopped. Raises RolloutStopped when the breaker opens, or when the whole
+        iteration came to nothing but faults of ours.
 
         `unjudged` are episodes that were kept before and that the judge has not seen."""
         self._events.watch(self._gates.stats)
@@ -135,9 +147,11 @@ class Engine:
         try:
             async with asyncio.TaskGroup() as self._work:
                 self._admitting = self._work.create_task(self._admit(), name="admit")
-                self._work.create_task(self._judge_again(unjudged), name="judge again")
+                self._unjudged.extend((one, None) for one in unjudged)
+                self._judge_more()
             if self._stopping in ("straggler", "circuit_open"):
                 await self._cancel_unbegun(self._stopping)
+            self._look_back()
         finally:
             for timer in self._timers:
                 timer.cancel()
@@ -146,16 +160,16 @@ class Engine:
             raise self._fault
 
     def stop(self) -> None:
-        """Once: admit nobody, and give those under way a grace. Twice: end them too."""
-        if self._stopping is None:
+        """Once: admit nobody, and give those under way and the judge a grace. Twice: end them too."""
+        if not self._told:
+            self._told = True
             log.warning("stopping: no new episodes; %d under way have %g s", len(self._running), self._settings.grace)
             self._stop_admitting("shutdown")
             self._events.say("stopping: those under way may finish")
-            loop = asyncio.get_running_loop()
-            self._timers.append(loop.call_later(self._settings.grace, self._cancel_running, "shutdown", ""))
+            self._after_grace(self._cancel_all)
         else:
             self._keeper.hurried = True
-            self._cancel_running("shutdown", "")
+            self._cancel_all()
 
     # ── Admission ──
 
@@ -184,6 +198,7 @@ class Engine:
                 if self._blocklist is not None and job.task.split == "train" and job.task.website in self._blocklist:
                     result = Cancelled(reason="blocked_site")
                 else:
+                    assert self._player is not None
                     result = await self._player.play(job)
             except asyncio.CancelledError:
                 why = self._why.pop(job.id, None)
@@ -211,16 +226,17 @@ class Engine:
             return
         if not first:
             log.warning("episode %s had ended before: what was done now is dropped", job.id)
-        if outcome.kind == "blocked" and self._blocklist is not None:
-            await asyncio.to_thread(self._blocklist.add, job.task.website, outcome.reason)
+        website = refused_by(result) if isinstance(result, Episode) else None
+        if outcome.kind == "blocked" and self._blocklist is not None and website is not None:
+            await asyncio.to_thread(self._blocklist.add, website, outcome.reason)
         self._count(outcome)
         if first and isinstance(result, Episode) and result.trainable and self._judge is not None:
-            self._events.doing(job.id, "waiting", gate="judge")
-            await self._backlog.acquire()
-            assert self._work is not None
-            self._work.create_task(self._judge_it(result), name=f"judge {job.id}")
-        else:
-            self._events.end(job.id, outcome)
+            self._unjudged.append((job.id, outcome))
+            if self._judges:
+                self._events.doing(job.id, "waiting", gate="judge")
+                self._judge_more()
+                return
+        self._events.end(job.id, outcome)
 
     def _count(self, outcome: Outcome) -> None:
         if outcome.kind == "cancelled" and outcome.reason == "shutdown":
@@ -244,17 +260,35 @@ class Engine:
         failed = [reason for reason in self._recent if reason]
         if len(self._recent) < breaker.last or len(failed) <= breaker.share * breaker.last:
             return
-        common = Counter(failed).most_common(1)[0][0]
-        message = f"{len(failed)} of the last {breaker.last} episodes failed for reasons of ours, most often: {common}"
+        common = self._blame(f"{len(failed)} of the last {breaker.last} episodes")
+        self._cancel_rest("circuit_open", common)
+        self._after_grace(self._cancel_judging)
+
+    def _look_back(self) -> None:
+        """An iteration too small for the breaker, all of which failed for reasons of ours, has not gone well either."""
+        if self._stopping is None and self._recent and len(self._recent) == self._total and all(self._recent):
+            self._blame(f"all {self._total} episodes of the iteration")
+
+    def _blame(self, who: str) -> str:
+        """What went wrong most often; the rollout ends with it."""
+        common = Counter(filter(None, self._recent)).most_common(1)[0][0]
+        message = f"{who} failed for reasons of ours, most often: {common}"
         self._fault = RolloutStopped(f"{message}. Put that right, then resume the run")
         self._events.say(f"stopped: {message}")
-        self._cancel_rest("circuit_open", common)
+        return common
 
     # ── Cancelling ──
 
     def _cancel_rest(self, why: Why, detail: str) -> None:
         self._stop_admitting(why)
         self._cancel_running(why, detail)
+
+    def _after_grace(self, call: Callable[[], None]) -> None:
+        self._timers.append(asyncio.get_running_loop().call_later(self._settings.grace, call))
+
+    def _cancel_all(self) -> None:
+        self._cancel_running("shutdown", "")
+        self._cancel_judging()
 
     def _cancel_running(self, why: Why, detail: str) -> None:
         for episode, task in self._running.items():
@@ -273,37 +307,54 @@ class Engine:
 
     # ── Judging ──
 
-    async def _judge_again(self, episodes: Sequence[str]) -> None:
-        """Judge what was kept by an earlier process and not judged."""
+    def _judge_more(self) -> None:
+        """Have the judge see to those who wait, as far as its backlog has room; to nobody once it is cut short."""
         assert self._work is not None
-        for one in episodes:
-            await self._backlog.acquire()
-            try:
-                episode = await asyncio.to_thread(self._keeper.run.episode, one)
-            except StoreError as e:
-                log.warning("episode %s cannot be judged: %s", one, e)
-                self._backlog.release()
-                continue
-            self._work.create_task(self._judge_it(episode), name=f"judge {one}")
+        while self._judges and self._unjudged and len(self._judging) < JUDGE_BACKLOG * self._settings.gates.judge:
+            one, outcome = self._unjudged.popleft()
+            self._judging[one] = self._work.create_task(self._judge_it(one, outcome), name=f"judge {one}"), outcome
 
-    async def _judge_it(self, episode: Episode) -> None:
+    async def _judge_it(self, one: str, outcome: Outcome | None) -> None:
+        async with self._gates.judge.enter():
+            self._events.doing(one, "judging")
+            judgement = await self._judgement(one)
+        if self._judging.pop(one, None) is None:  # from here on it is not cancelled: its verdict is on its way to the disk
+            return
+        if judgement is not None:
+            try:
+                await self._keeper.patiently(self._keeper.run.add_judgement, judgement)
+                self._events.judged(one, judgement.verdict.reward if judgement.verdict.kind == "scored" else None)
+            except DiskFull as e:
+                log.error("the verdict on episode %s is lost, judge it again: %s", one, e)
+        if outcome is not None:
+            self._events.end(one, outcome)
+        self._judge_more()
+
+    async def _judgement(self, one: str) -> Judgement | None:
         assert self._judge is not None
         try:
-            async with self._gates.judge.enter():
-                self._events.doing(episode.id, "judging")
-                try:
-                    judgement = await self._judge.judge(episode)
-                except WebGymError as e:
-                    verdict = Unscorable(reason=f"{type(e).__name__}: {e}"[:500])
-                    judgement = Judgement(episode=episode.id, judge=self._judge.name, verdict=verdict, judged=time.time())
-            await self._keeper.patiently(self._keeper.run.add_judgement, judgement)
-            self._events.judged(episode.id, judgement.verdict.reward if judgement.verdict.kind == "scored" else None)
-        except DiskFull as e:
-            log.error("the verdict on episode %s is lost, judge it again: %s", episode.id, e)
-        finally:
-            self._backlog.release()
-            if self._events.view(episode.id) is not None:
-                self._events.end(episode.id, episode.outcome)
+            episode = await asyncio.to_thread(self._keeper.run.episode, one)
+        except StoreError as e:
+            log.warning("episode %s cannot be judged: %s", one, e)
+            return None
+        try:
+            return await self._judge.judge(episode)
+        except WebGymError as e:
+            verdict = Unscorable(reason=f"{type(e).__name__}: {e}"[:500])
+            return Judgement(episode=one, judge=self._judge.name, verdict=verdict, judged=time.time())
+
+    def _cancel_judging(self) -> None:
+        """Leave what is not judged as it is: on the disk, for a resumed run."""
+        if not self._judges:
+            return
+        self._judges = False
+        under_way, self._judging = self._judging, {}
+        for one, (task, outcome) in under_way.items():
+            task.cancel()
+            self._unjudged.append((one, outcome))
+        for one, outcome in self._unjudged:
+            if outcome is not None:
+                self._events.end(one, outcome)
 
 
 def _own_task() -> asyncio.Task[Any]:

@@ -9,8 +9,10 @@ a bound; then it is `infra`. A model that does not answer within its patience is
 the lease is kept, for the client renews it. What the website does wrong is `site_error` or `blocked`, never a reward.
 
     the start page cannot be loaded                           site_error
+    our server will not open the start page                   infra at once: the reason names the setting
     a page refuses automation                                 blocked
-    Unreachable, a lost session, 409, 429, 500, 503           again with a new session, then infra
+    Unreachable, a lost session, 409, 500, 503                again with a new session, then infra
+    429, the server is full                                   asked again until `session.patience` ends, then infra
     401, 403, 413, 422, EndpointRefused, a script that fails  infra at once: repeating it does not help
     EndpointDown                                              cancelled(policy_unavailable)
     DiskFull, after its patience                              cancelled(disk_full)
@@ -32,7 +34,7 @@ from webgym.errors import DiskFull, EndpointDown, ServerError, StoreError, Unrea
 from webgym.rollout.agent import Agent, Decision, LooksAround, NewAgent
 from webgym.rollout.blocking import Blocked, looks_blocked
 from webgym.rollout.client import Client, Session, finish
-from webgym.rollout.events import Doing, Events, StepView
+from webgym.rollout.events import Doing, Events
 from webgym.rollout.gates import Gate, Gates
 from webgym.rollout.settings import EngineSettings
 from webgym.store import Planned
@@ -62,6 +64,7 @@ CLOSING: Final = 10.0  # seconds an agent has to close
 LONGEST_BACKOFF: Final = 30.0
 REASON: Final = 500  # characters of a reason
 UNSEEN: Final = Look(image="none")
+POLICY: Final = "blocked by the egress policy"  # how the server's refusals of an address begin; a test holds it to that
 
 Keep = Callable[[Screenshot], Awaitable[str]]
 StateOf = Callable[[Iterable[tuple[str, str, str]]], dict[str, str]]
@@ -78,6 +81,10 @@ class Job:
     @property
     def id(self) -> str:
         return self.planned.id
+
+
+class StayedFull(WebGymError):
+    """The server had no session free for longer than anybody wants to wait."""
 
 
 class Player:
@@ -131,11 +138,24 @@ class Player:
         agent = self.new_agent(job.task, job.id)
         try:
             async with self.at(job, self.gates.allocate, "opening"):
-                session = await self._session()
+                session = await self._patient_session(job)
             async with session:
                 return await Attempt(self, job, number, agent, session).run()
         finally:
             await finish(_close(agent))
+
+    async def _patient_session(self, job: Job) -> Session:
+        """A session, once the server has one free: to be full is no fault, and no attempt is lost to it."""
+        patience, began = self.settings.session.patience, time.monotonic()
+        while True:
+            try:
+                return await self._session()
+            except errors.Overloaded as e:
+                pause = max(self.settings.backoff, e.retry_after or 0.0)
+                if time.monotonic() + pause > began + patience:
+                    raise StayedFull(f"no session was free in {patience:g} s: {e}") from e
+                self.events.doing(job.id, "waiting", gate=self.gates.allocate.name, reason=f"the server is full: {e}")
+                await asyncio.sleep(pause)
 
     async def _session(self) -> Session:
         wanted = self.settings.session
@@ -173,7 +193,7 @@ class Attempt:
             self._agent.give_eyes(self._look)
         seen = await self._start()
         outcome: Outcome
-        if (error := seen.navigation_error or seen.action_error) is not None:
+        if (error := seen.navigation_error) is not None:
             outcome = SiteError(reason=error[:REASON])
         elif (refusal := player.blocked(seen)) is not None:
             outcome = BlockedOutcome(reason=refusal[:REASON])
@@ -207,6 +227,11 @@ class Attempt:
         look = self._wanted(self._agent.look)
         async with player.at(self._job, player.gates.navigate, "navigating"):
             seen = await self._session.step(Navigate(url=url), look)
+        if (refused := _refused_by_us(seen)) is not None:
+            raise errors.Forbidden(
+                f"{url[:100]} was not opened: {refused[:200]}. Allow it in the server's egress settings (allow, sites), "
+                f"or mend the task"
+            )
         await self._see(seen)
         return seen
 
@@ -287,14 +312,7 @@ class Attempt:
             seconds=max(0.0, (self._since if after is not None else time.monotonic()) - since),
         )
         self._steps.append(step)
-        kind, reply = step.action.kind if step.action is not None else "invalid", step.reply
-        trouble = step.invalid or step.error or ""
-        self._player.events.step(
-            self._job.id,
-            StepView(index, shot, step.url, step.title, kind, trouble, step.unchanged, step.seconds),
-            prompt_tokens=reply.prompt_tokens if reply is not None else 0,
-            completion_tokens=reply.completion_tokens if reply is not None else 0,
-        )
+        self._player.events.step(self._job.id, step)
 
     async def _state(self) -> dict[str, str]:
         if self._player.state_of is None:
@@ -315,6 +333,14 @@ async def _close(agent: Agent) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSING):
             await agent.close()
+
+
+def _refused_by_us(seen: Observation) -> str | None:
+    """Why our own server would not open a page, for which no website is to blame."""
+    if seen.action_error is not None:  # nothing was sent: the address is forbidden, or none
+        return seen.action_error
+    error = seen.navigation_error
+    return error if error is not None and error.startswith(POLICY) else None
 
 
 def _said(error: WebGymError) -> str:

@@ -3,7 +3,7 @@
 One `Events` a rollout, in the engine's process and event loop. The engine tells it; watchers read:
 
     events.state()                            everything at once: `State(counts, rates, gates, episodes)`
-    events.history(episode_id)                the steps of an episode under way so far
+    events.history(episode_id)                the steps of an episode under way so far, or of one that failed lately
     with events.subscribe() as changes:       then only what changed
         while (update := await changes.next()) is not None:
             update.episodes                   the latest view of each episode that changed since the last call
@@ -12,9 +12,11 @@ One `Events` a rollout, in the engine's process and event loop. The engine tells
 Invariants. Telling never waits, never fails and costs some microseconds: a watcher is told *which* episodes changed, not
 each change, so one that sleeps holds a set of ids and nothing grows behind it. It always sees the latest view, and may miss
 views in between. Views are frozen; a new one replaces the old. `counts` is complete; views are kept for at most `keep`
-episodes: the longest ended go first, and what they did is in the store (`Run.episode(id)`), as is any ended one's history.
-Images are named by hash only (`Run.images`). Titles, addresses and reasons come from web pages and models: they are cut to
-a length, and are never safe to show as markup.
+episodes: the longest ended go first, and what they did is in the store (`Run.episode(id)`), as is any kept one's history.
+What is recorded alone has no file: the last `FAILED` of those keep their last steps here. While an episode is under way its
+steps are the engine's own, not copies. Images are named by hash only (`Run.images`). Titles, addresses, replies and reasons
+come from web pages and models: in a view they are cut to a length, in a step they are not, and they are never safe to show
+as markup.
 
 `State`, `Update` and all they hold are plain frozen dataclasses: `msgspec.json.encode` writes them as they are.
 
@@ -46,18 +48,20 @@ from webgym.rollout.views import (
     OutcomeKind,
     Rates,
     State,
-    StepView,
     Update,
 )
-from webgym.types import Outcome, Task
+from webgym.types import Outcome, Step, Task
 
 __all__ = [
-    "ENDED", "STATES", "Counts", "Doing", "EpisodeView", "Events", "OutcomeKind", "Rates", "State", "StepView",
-    "Subscription", "Update",
+    "ENDED", "STATES", "Counts", "Doing", "EpisodeView", "Events", "OutcomeKind", "Rates", "State", "Subscription",
+    "Update",
 ]  # fmt: skip
 
 KEEP: Final = 4096  # views held
 HISTORY: Final = 128  # steps of history held for an episode under way
+FAILED: Final = 64  # ended episodes without a file whose last steps are held
+LAST: Final = 32  # how many steps of each
+REPLY: Final = 6_000  # characters of each reply
 WINDOW: Final = 60  # seconds over which rates are measured
 TEXT: Final = 300  # characters of anything a page or a model says
 
@@ -150,7 +154,8 @@ class Events:
         self._clock, self._keep = clock, keep
         self._views: dict[str, EpisodeView] = {}
         self._ended: deque[str] = deque()  # oldest first: these views go when there are too many
-        self._history: dict[str, deque[StepView]] = {}
+        self._history: dict[str, deque[Step]] = {}
+        self._failed: dict[str, tuple[Step, ...]] = {}  # the longest ended first
         self._doing: dict[str, int] = dict.fromkeys(STATES, 0)
         self._outcomes: dict[str, int] = {}
         self._tally = Counts()
@@ -192,9 +197,9 @@ class Events:
     def view(self, episode: str) -> EpisodeView | None:
         return self._views.get(episode)
 
-    def history(self, episode: str) -> tuple[StepView, ...]:
-        """The steps of an episode under way. One that has ended is in the store."""
-        return tuple(self._history.get(episode, ()))
+    def history(self, episode: str) -> tuple[Step, ...]:
+        """The steps of an episode under way, or the last ones of one that ended without a file. Others are in the store."""
+        return tuple(self._history.get(episode) or self._failed.get(episode, ()))
 
     def counts(self) -> Counts:
         return replace(self._tally, doing=dict(self._doing), outcomes=dict(self._outcomes))
@@ -237,28 +242,36 @@ class Events:
             self._history[episode] = deque(maxlen=HISTORY)
         self._move(view, replace(view, doing=doing, since=self._clock(), **changes))
 
-    def step(self, episode: str, step: StepView, *, prompt_tokens: int = 0, completion_tokens: int = 0) -> None:
+    def step(self, episode: str, step: Step) -> None:
         """A step is complete."""
-        now, tally = self._clock(), self._tally
+        now, tally, reply = self._clock(), self._tally, step.reply
+        read, written = (reply.prompt_tokens, reply.completion_tokens) if reply is not None else (0, 0)
         self._tally = replace(
             tally,
             steps=tally.steps + 1,
-            prompt_tokens=tally.prompt_tokens + prompt_tokens,
-            completion_tokens=tally.completion_tokens + completion_tokens,
+            prompt_tokens=tally.prompt_tokens + read,
+            completion_tokens=tally.completion_tokens + written,
         )
         self._meters[0].add(now, 1)
-        self._meters[2].add(now, completion_tokens)
+        self._meters[2].add(now, written)
         if (history := self._history.get(episode)) is not None:
-            history.append(replace(step, url=step.url[:TEXT], title=step.title[:TEXT], error=step.error[:TEXT]))
+            history.append(step)
         if (view := self._views.get(episode)) is not None:
-            self._put(replace(view, step=step.index + 1))
+            action = step.action.kind if step.action is not None else "invalid"
+            self._put(replace(view, step=step.index + 1, action=action))
 
     def end(self, episode: str, outcome: Outcome) -> None:
         """It has its outcome, and will not change but for a verdict."""
         now, view = self._clock(), self._views.get(episode)
         doing = self._count(outcome)
-        self._meters[1].add(now, 1)
-        self._history.pop(episode, None)
+        if view is not None and view.started is not None:
+            self._tally = replace(self._tally, played=self._tally.played + 1)
+            self._meters[1].add(now, 1)
+        history = self._history.pop(episode, None)
+        if history and outcome.kind in ("infra", "cancelled"):  # the store has only a line of it
+            self._failed[episode] = tuple(_slim(step) for step in list(history)[-LAST:])
+            if len(self._failed) > FAILED:
+                del self._failed[next(iter(self._failed))]
         if view is None:  # never begun, and planned without a view
             self._doing["planned"] -= 1
             self._changed(None)
@@ -325,3 +338,12 @@ def _first_view(episode: str, task: Task, replica: int, limit: int, now: float) 
     return EpisodeView(
         episode, task.id, task.website[:TEXT], task.instruction[:TEXT], task.band, replica, since=now, limit=limit
     )
+
+
+def _slim(step: Step) -> Step:
+    """A step without what only a trainer needs: prompts and token ids are most of its weight."""
+    reply = step.reply
+    if reply is not None:
+        slim = {"text": reply.text[:REPLY], "prompt_token_ids": None, "token_ids": None, "logprobs": None}
+        reply = reply.model_copy(update=slim)
+    return step.model_copy(update={"prompt": (), "visible": None, "reply": reply})

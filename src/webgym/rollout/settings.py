@@ -62,6 +62,7 @@ class SessionOptions(_Part):
     ttl: Annotated[float, Field(gt=0, le=86_400)] = Field(60.0, description="Seconds its lease lasts; it is renewed.")
     lifetime: Annotated[float, Field(gt=0, le=86_400)] = Field(7200.0, description="Seconds after which it ends regardless.")
     wait: Annotated[float, Field(ge=0, le=300)] = Field(60.0, description="Seconds to queue at the server for a free one.")
+    patience: Pause = Field(3600.0, description="Seconds to ask again, after that, while the server is full.")
     blank: Url = Field("about:blank", description="Where a task starts that names no website.")
 
 

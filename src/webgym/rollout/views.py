@@ -51,25 +51,13 @@ class EpisodeView(msgspec.Struct, frozen=True, gc=False):
     reward: int | None = None  # once judged
 
 
-class StepView(msgspec.Struct, frozen=True, gc=False):
-    """One step of an episode under way. What the agent saw, and what it did about it."""
-
-    index: int
-    screenshot: str | None
-    url: str
-    title: str
-    action: str  # in words
-    error: str  # why it had no effect, or why the reply could not be read
-    unchanged: bool
-    seconds: float
-
-
 class Counts(msgspec.Struct, frozen=True):
     """How many episodes there are of each kind, whether or not their views are still held."""
 
     total: int = 0
     doing: dict[str, int] = field(default_factory=dict)  # by `Doing`, all of them present
     outcomes: dict[str, int] = field(default_factory=dict)  # by outcome, "cancelled(straggler)" and the like apart
+    played: int = 0  # that ended in this process after they had begun
     rewarded: int = 0
     judged: int = 0
     steps: int = 0

@@ -90,6 +90,31 @@ async def test_thoughts_do_not_enter_the_history(server: PolicyServer) -> None:
     assert "I wait." in str(server.bodies[1]["messages"])
 
 
+async def test_a_reply_cut_while_thinking_is_not_acted_on_and_does_not_enter_the_history(server: PolicyServer) -> None:
+    server.reply, server.more = f"A secret plan: perhaps {WAIT}", {"finish_reason": "length"}
+    settings = settings_at(server, thinking=True)  # the prompt's template has opened the thought
+    async with Policy(settings.policy) as policy:
+        agent = ModelAgents(policy, settings)(TASK, "e")
+        decision = await agent.decide(seen())
+        await agent.decide(seen())
+    assert decision.action is None
+    assert decision.invalid is not None
+    assert "cut while thinking" in decision.invalid
+    assert "secret plan" not in str(server.bodies[1]["messages"])
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "thinking"),
+    [(WAIT, "stop", True), (f"Hm.</think>{WAIT}", "length", True), (WAIT, "length", False)],
+    ids=["thoughts kept by the server", "cut after the thought", "no thoughts"],
+)
+async def test_a_reply_that_is_no_thought_is_acted_on(server: PolicyServer, text: str, finish: str, thinking: bool) -> None:
+    server.reply, server.more = text, {"finish_reason": finish}
+    settings = settings_at(server, thinking=thinking)
+    async with Policy(settings.policy) as policy:
+        assert (await ModelAgents(policy, settings)(TASK, "e").decide(seen())).action == Wait()
+
+
 async def test_the_model_is_told_what_came_of_its_action(server: PolicyServer) -> None:
     settings = settings_at(server)
     async with Policy(settings.policy) as policy:

@@ -12,9 +12,24 @@ from hypothesis import strategies as st
 
 from tests.unit.agents.actions import MARKS, SCREENS, actions, assert_same
 from webgym import types as t
-from webgym.agents.dialects import DIALECTS, DialectName, Inexpressible, Invalid, Screen, after_thoughts, dialect
+from webgym.agents.dialects import (
+    DIALECTS,
+    DialectName,
+    Inexpressible,
+    Invalid,
+    Screen,
+    after_thoughts,
+    anthropic_computer_use,
+    computer_use,
+    dialect,
+    gemini_computer_use,
+    openai_computer_use,
+    ui_tars,
+    web_interaction,
+)
 from webgym.agents.dialects.dialect import MAX_REPLY
 from webgym.agents.dialects.grids import Grid, Pixels, Relative, Resized
+from webgym.agents.wording import REMARK
 
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 GRIDS: dict[DialectName, Grid] = {
@@ -173,36 +188,54 @@ def test_a_dialect_has_words_for_the_actions_it_promises(name: DialectName) -> N
     assert said == EXPRESSIBLE[name]
 
 
-@pytest.mark.parametrize(
-    ("name", "screen", "spoken", "pixel"),
-    [
-        ("qwen3_vl", WIDE, (500, 500), (640, 384)),
-        ("qwen3_vl", WIDE, (0, 0), (0, 0)),
-        ("qwen3_vl", WIDE, (1000, 1000), (1279, 767)),
-        ("qwen3_vl", WIDE, (999, 999), (1278.72, 767)),
-        ("qwen3_vl", SCREENS[1], (500, 250), (195, 211)),
-        ("qwen3_vl", SCREENS[2], (1000, 1000), (223, 159)),
-        ("qwen3_vl", SCREENS[2], (250, 750), (56, 120)),
-        ("qwen3_5", SCREENS[1], (1000, 0), (389, 0)),
-        ("qwen2_5_vl", WIDE, (644, 378), (640, 384)),  # 1288 × 756 after resizing
-        ("qwen2_5_vl", WIDE, (1288, 756), (1279, 767)),
-        ("qwen2_5_vl", SCREENS[1], (196, 420), (195, 422)),  # 392 × 840
-        ("qwen2_5_vl", SCREENS[2], (112, 84), (112, 80)),  # 224 × 168
-        ("ui_tars", WIDE, (250, 250), (320, 192)),
-        ("ui_tars_1_5", WIDE, (644, 378), (640, 384)),
-        ("openai_computer_use", SCREENS[1], (389, 843), (389, 843)),
-        ("anthropic_computer_use", SCREENS[2], (223, 159), (223, 159)),
-        ("gemini_computer_use", WIDE, (500, 500), (640, 384)),
-        ("gemini_computer_use", WIDE, (999, 999), (1278.72, 767)),
-        ("gemini_computer_use", SCREENS[2], (999, 500), (223, 80)),
-    ],
-)
+TALL, SMALL = SCREENS[1], SCREENS[2]
+LANDINGS: list[tuple[DialectName, Screen, tuple[int, int], tuple[float, float]]] = [
+    ("qwen3_vl", WIDE, (500, 500), (640, 384)),
+    ("qwen3_vl", WIDE, (0, 0), (0, 0)),
+    ("qwen3_vl", WIDE, (1000, 1000), (1279, 767)),
+    ("qwen3_vl", WIDE, (999, 999), (1278.72, 767)),
+    ("qwen3_vl", TALL, (500, 250), (195, 211)),
+    ("qwen3_vl", SMALL, (1000, 1000), (223, 159)),
+    ("qwen3_vl", SMALL, (250, 750), (56, 120)),
+    ("qwen3_5", WIDE, (125, 875), (160, 672)),
+    ("qwen3_5", TALL, (1000, 0), (389, 0)),
+    ("qwen3_5", SMALL, (500, 999), (112, 159)),
+    ("qwen2_5_vl", WIDE, (644, 378), (640, 384)),  # 1288 × 756 after resizing
+    ("qwen2_5_vl", WIDE, (1288, 756), (1279, 767)),
+    ("qwen2_5_vl", TALL, (196, 420), (195, 422)),  # 392 × 840
+    ("qwen2_5_vl", SMALL, (112, 84), (112, 80)),  # 224 × 168
+    ("ui_tars", WIDE, (250, 250), (320, 192)),
+    ("ui_tars", TALL, (500, 1000), (195, 843)),
+    ("ui_tars", SMALL, (750, 250), (168, 40)),
+    ("ui_tars_1_5", WIDE, (644, 378), (640, 384)),
+    ("ui_tars_1_5", TALL, (392, 210), (389, 211)),
+    ("ui_tars_1_5", SMALL, (56, 168), (56, 159)),
+    ("openai_computer_use", WIDE, (1279, 0), (1279, 0)),
+    ("openai_computer_use", TALL, (389, 843), (389, 843)),
+    ("openai_computer_use", SMALL, (17, 159), (17, 159)),
+    ("anthropic_computer_use", WIDE, (0, 767), (0, 767)),
+    ("anthropic_computer_use", TALL, (195, 422), (195, 422)),
+    ("anthropic_computer_use", SMALL, (223, 159), (223, 159)),
+    ("gemini_computer_use", WIDE, (500, 500), (640, 384)),
+    ("gemini_computer_use", WIDE, (999, 999), (1278.72, 767)),
+    ("gemini_computer_use", TALL, (500, 750), (195, 633)),
+    ("gemini_computer_use", SMALL, (999, 500), (223, 80)),
+]
+
+
+@pytest.mark.parametrize(("name", "screen", "spoken", "pixel"), LANDINGS)
 def test_coordinates_land_on_the_right_pixel(
     name: DialectName, screen: Screen, spoken: tuple[int, int], pixel: tuple[float, float]
 ) -> None:
     found = dialect(name).read(click(name, *spoken), screen)
     assert isinstance(found, t.Click), found
     assert (found.x, found.y) == pytest.approx(pixel)
+
+
+def test_every_dialect_that_points_is_held_to_pixels_on_every_screen() -> None:
+    assert {(name, screen) for name, screen, _, _ in LANDINGS} == {
+        (name, screen) for name in EXAMPLE_CLICKS for screen in SCREENS
+    }
 
 
 @every_pointer
@@ -273,6 +306,50 @@ def test_an_unreadable_reply_says_what_is_wrong_with_it(reply: str, reason: str)
     assert isinstance(found, Invalid)
     assert reason in found.reason
     found.reason.encode()  # it goes back to the model
+
+
+VOCABULARIES: dict[DialectName, tuple[str, tuple[str, ...]]] = {
+    "qwen3_vl": ('{"name": "computer_use", "arguments": {"action": "WORD"}}', computer_use.ACTIONS),
+    "qwen3_vl_marks": ('{"name": "web_interaction", "arguments": {"action": "WORD"}}', web_interaction.ACTIONS),
+    "openai_computer_use": ('{"name": "computer", "arguments": {"type": "WORD"}}', openai_computer_use.ACTIONS),
+    "anthropic_computer_use": ('{"name": "computer", "arguments": {"action": "WORD"}}', anthropic_computer_use.ACTIONS),
+    "gemini_computer_use": ('{"name": "WORD", "arguments": {}}', gemini_computer_use.FUNCTIONS),
+    "ui_tars": ("Action: WORD()", ui_tars.ACTIONS),
+}
+
+
+@pytest.mark.parametrize("name", list(VOCABULARIES))
+@pytest.mark.parametrize("word", ["hold_key", "left_mouse_down", "cursor_position", "zoom", "search"])
+def test_a_word_from_elsewhere_is_answered_with_those_that_exist(name: DialectName, word: str) -> None:
+    form, known = VOCABULARIES[name]
+
+    def said(word: str) -> str:
+        call = form.replace("WORD", word)
+        found = dialect(name).read(call if call.startswith("Action") else tagged(call), WIDE)
+        return found.reason if isinstance(found, Invalid) else ""
+
+    assert said(word).startswith("there is no ")
+    assert all(one in said(word) for one in known)
+    assert len(said(word)) <= REMARK  # the model reads all of it
+    assert not any(said(one).startswith("there is no ") for one in known)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "action"),
+    [
+        ("openai_computer_use", '{"type": "click", "button": "back", "x": 1, "y": 2}', t.Back()),
+        ("openai_computer_use", '{"type": "click", "button": "forward", "x": 1, "y": 2}', t.Forward()),
+        ("openai_computer_use", '{"type": "click", "button": "wheel", "x": 1, "y": 2}', t.Click(x=1, y=2, button="middle")),
+        ("anthropic_computer_use", '{"action": "left_click", "coordinate": [1, 2], "text": ""}', t.Click(x=1, y=2)),
+        (
+            "anthropic_computer_use",
+            '{"action": "left_click", "coordinate": [1, 2], "text": "ctrl"}',
+            t.Click(x=1, y=2, modifiers=("Control",)),
+        ),
+    ],
+)
+def test_the_computer_tools_are_read_as_their_apis_have_them(name: DialectName, call: str, action: t.Action) -> None:
+    assert dialect(name).read(tagged(f'{{"name": "computer", "arguments": {call}}}'), WIDE) == action
 
 
 def test_thoughts_before_the_call_do_not_hinder_it() -> None:
@@ -355,6 +432,8 @@ def test_qwen3_vl_does_not_read_xml() -> None:
         ("Action: finished(content=\"a 'b'\")", t.Answer(text="a 'b'")),
         ("Action: finished()", t.Terminate(status="success")),
         ("Action: hotkey(key='ctrl a')", t.Key(keys=("ctrl+a",))),
+        ("Action: scroll(direction='down')", t.Scroll(dy=500)),
+        ("Action: scroll(start_box='(500,500)', direction='left')", t.Scroll(x=640, y=384, dx=-500)),
     ],
 )
 def test_ui_tars_calls_are_read_in_their_spellings(reply: str, action: t.Action) -> None:

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 from pydantic import ValidationError
 
+from tests.faults.injection import until
 from tests.unit.agents.endpoint import WAIT, PolicyServer
 from webgym import logs
 from webgym.agents.dialects import Invalid, Screen, dialect
@@ -133,6 +134,27 @@ async def test_a_pause_longer_than_patience_is_not_waited_for(server: PolicyServ
         with pytest.raises(EndpointDown):
             await policy.ask(PROMPT, episode="e")
         assert time.monotonic() - before < 1
+
+
+async def test_a_replica_that_asks_for_longer_than_patience_is_left_alone(server: PolicyServer, other: PolicyServer) -> None:
+    async with at(server, other) as policy:
+        await policy.ask(PROMPT, episode="e")
+        home, away = (server, other) if server.bodies else (other, server)
+        home.plan = [web.Response(status=503, headers={"Retry-After": "3600"})]
+        for _ in range(2):
+            assert (await policy.ask(PROMPT, episode="e")).text == WAIT
+        assert [totals.url for totals in policy.totals if totals.down] == [home.url]
+    assert (len(home.bodies), len(away.bodies)) == (2, 2)
+
+
+async def test_a_request_that_we_cancel_is_no_failure_of_the_replica(server: PolicyServer) -> None:
+    server.plan = ["slow"]
+    async with at(server, timeout=60.0) as policy:
+        asking = asyncio.create_task(policy.ask(PROMPT, episode="e"))
+        await until(lambda: bool(server.bodies), 20)
+        asking.cancel()
+        await asyncio.wait({asking})
+        assert (policy.totals[0].failures, policy.totals[0].in_flight) == (0, 0)
 
 
 @pytest.mark.parametrize(

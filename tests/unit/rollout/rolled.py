@@ -80,6 +80,7 @@ async def rolled(
     judge: Judge | None = None,
     blocklist: BlockList | None = None,
     browsers: Browsers | None = None,
+    client_patience: float = 60.0,
     **settings: Any,
 ) -> AsyncIterator[Rolled]:
     """A rollout of these tasks, ready to `engine.run()`. In a folder that is a run already, what is left of it."""
@@ -95,7 +96,7 @@ async def rolled(
         agents.append(agent())
         return agents[-1]
 
-    async with browsers or Browsers() as serving, Client(serving.url) as client:
+    async with browsers or Browsers() as serving, Client(serving.url, patience=client_patience) as client:
         keeper = Keeper(run, options, events)
         player = Player(run.info.name, client, new_agent, gates, events, options, keep=keeper.image)
         engine = Engine(keeper, player, jobs, gates, events, options, total=len(planned), blocklist=blocklist, judge=judge)

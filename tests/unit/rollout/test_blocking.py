@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from webgym.refusals import site_of
 from webgym.rollout.blocking import BlockList, looks_blocked
+from webgym.tasks.websites import canonical_origin, site
 from webgym.types import Observation, ScrollPosition, Settled
 
 
@@ -49,3 +51,30 @@ def test_a_torn_line_is_passed_over_and_does_not_swallow_the_next(tmp_path: Path
     path.write_bytes(b'{"website": "a.com", "rea')
     BlockList(path).add("http://b.com", "why")
     assert BlockList(path).current() == ("b.com",)
+
+
+@pytest.mark.parametrize(
+    "website",
+    ["https://www.example.com", "http://example.com:8090", "https://example.com:443", "http://www.dev", "http://[::1]:8000"],
+)
+def test_a_website_is_the_same_to_the_list_and_to_the_sampler(website: str, tmp_path: Path):
+    assert site_of(website) == site(canonical_origin(website))
+    BlockList(tmp_path / "blocked.jsonl").add(website, "why")
+    assert BlockList(tmp_path / "blocked.jsonl").current() == (site_of(website),)
+
+
+def test_another_port_is_another_website(tmp_path: Path):
+    blocked = BlockList(tmp_path / "blocked.jsonl")
+    blocked.add("http://shop.localhost:8090", "why")
+    assert "http://shop.localhost:8090/cart" in blocked
+    assert "http://shop.localhost:8091" not in blocked
+
+
+def test_no_website_is_never_listed(tmp_path: Path):
+    path = tmp_path / "blocked.jsonl"
+    path.write_text('{"website": "", "reason": "of old", "at": 1e12}\n')
+    blocked = BlockList(path)
+    blocked.add("", "why")
+    assert "" not in blocked
+    assert blocked.current() == ()
+    assert len(path.read_text().splitlines()) == 1

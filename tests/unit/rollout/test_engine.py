@@ -8,13 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
-from tests.standin.browsers import Browsers
+from tests.faults.injection import until
+from tests.standin.browsers import Browsers, Page
+from tests.unit.agents.endpoint import PolicyServer
 from tests.unit.rollout.rolled import Walker, rolled, task_at
 from webgym.agents.agent import Decision
-from webgym.errors import EndpointDown, EndpointRefused, RolloutStopped, StoreError
+from webgym.agents.model import ModelAgents
+from webgym.agents.policy import Policy
+from webgym.agents.settings import AgentSettings
+from webgym.errors import EndpointDown, EndpointRefused, Forbidden, RolloutStopped, StoreError
 from webgym.rollout.blocking import BlockList
-from webgym.rollout.engine import sole, unjudged
+from webgym.rollout.engine import JUDGE_BACKLOG, sole, unjudged
+from webgym.server.egress import EgressPolicy
 from webgym.store import Run
 from webgym.store.audit import audit
 from webgym.types import Click, Episode, Judgement, Look, Observation, Scored
@@ -81,6 +88,22 @@ async def test_a_reply_that_cannot_be_read_is_a_step_in_which_nothing_is_done(tm
         assert one.browsers.steps["shop.localhost"] == 2  # to go there, and one click
 
 
+async def test_replies_that_are_never_readable_end_at_the_step_limit_with_nothing_done(tmp_path: Path):
+    async with PolicyServer(reply="I am lost.") as server:
+        settings = AgentSettings.model_validate({"policy": {"urls": [server.url]}})
+        async with Policy(settings.policy) as policy:
+            (task,), agents = tasks(1), ModelAgents(policy, settings)
+            async with rolled(tmp_path / "run", [task], agent=lambda: agents(task, "e")) as one:
+                await one.engine.run()
+                assert one.kinds() == ["step_limit"]
+                (episode,) = one.run.episodes()
+                assert [step.action for step in episode.steps] == [None] * 10
+                assert all(step.invalid and step.unchanged for step in episode.steps)
+                assert one.browsers.steps == {"shop.localhost": 1}  # the way there
+        assert len(server.bodies) == 10
+    assert clean(tmp_path / "run")
+
+
 async def test_an_outline_asked_for_by_the_engine_is_kept_and_not_shown_to_the_agent(tmp_path: Path):
     class Curious(Walker):
         async def decide(self, observation: Observation) -> Decision:
@@ -99,7 +122,8 @@ async def test_a_policy_that_is_down_is_no_fault_of_the_episode_and_is_redone_on
             raise EndpointDown("no answer")
 
     async with rolled(tmp_path / "run", tasks(2), agent=lambda: Silent(1)) as one:
-        await one.engine.run()
+        with pytest.raises(RolloutStopped, match="no answer"):
+            await one.engine.run()
         assert one.kinds() == ["policy_unavailable"] * 2
         assert one.browsers.open == {}
     async with rolled(tmp_path / "run", tasks(2)) as again:
@@ -110,7 +134,8 @@ async def test_a_policy_that_is_down_is_no_fault_of_the_episode_and_is_redone_on
 
 async def test_an_agent_that_does_not_decide_in_time_is_taken_for_a_policy_that_is_down(tmp_path: Path):
     async with rolled(tmp_path / "run", tasks(1), agent=lambda: Walker(1, pause=60), decision=0.1) as one:
-        await one.engine.run()
+        with pytest.raises(RolloutStopped, match="did not decide"):
+            await one.engine.run()
         assert one.kinds() == ["policy_unavailable"]
 
 
@@ -203,6 +228,121 @@ async def test_a_website_that_refused_is_left_alone_in_training_and_visited_in_a
     assert clean(tmp_path / "run")
 
 
+class Wandering(Browsers):
+    """Pages whose second step leads elsewhere, where automation is refused."""
+
+    def __init__(self, elsewhere: str) -> None:
+        super().__init__()
+        self._elsewhere = elsewhere
+
+    def _seen(self, page: Page, *, image: bool = True) -> Observation:
+        if page.steps > 1:
+            page = Page(self._elsewhere, page.steps)
+            seen = super()._seen(page, image=image)
+            return seen.model_copy(update={"status": 403, "title": "Just a moment..."})
+        return super()._seen(page, image=image)
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "website", "listed"),
+    [
+        ("guarded.example", "http://shop.example", ()),
+        ("guarded.example", "", ()),
+        ("shop.example", "http://shop.example", ("shop.example",)),
+        ("m.shop.example", "http://www.shop.example", ("shop.example",)),
+    ],
+)
+async def test_a_refusal_is_held_against_the_website_only_for_a_page_of_its_own(
+    tmp_path: Path, elsewhere: str, website: str, listed: tuple[str, ...]
+):
+    blocked = BlockList(tmp_path / "blocked.jsonl")
+    plan = [task.model_copy(update={"website": website}) for task in tasks(2)]
+    async with rolled(tmp_path / "run", plan, slots=1, blocklist=blocked, browsers=Wandering(elsewhere)) as one:
+        await one.engine.run()
+        assert one.kinds() == ["blocked", "blocked_site" if listed else "blocked"]
+    assert blocked.current() == listed
+
+
+async def test_a_start_page_that_leads_to_a_guard_is_its_websites_refusal(tmp_path: Path):
+    class Guarded(Browsers):
+        def _seen(self, page: Page, *, image: bool = True) -> Observation:
+            seen = super()._seen(page, image=image)
+            return seen.model_copy(update={"url": "https://geo.captcha-delivery.com/captcha/?x=1"})
+
+    blocked = BlockList(tmp_path / "blocked.jsonl")
+    async with rolled(tmp_path / "run", tasks(1), blocklist=blocked, browsers=Guarded()) as one:
+        await one.engine.run()
+        assert one.kinds() == ["blocked"]
+    assert blocked.current() == ("shop.localhost",)
+
+
+class Closed(Browsers):
+    """A server whose own rules shut some pages."""
+
+    def __init__(self, **told: str) -> None:
+        super().__init__()
+        self._told = told
+
+    def _seen(self, page: Page, *, image: bool = True) -> Observation:
+        seen = super()._seen(page, image=image)
+        return seen.model_copy(update=self._told) if page.host.startswith("shut") else seen
+
+
+@pytest.mark.parametrize("field", ["action_error", "navigation_error"])
+async def test_a_start_page_that_our_own_policy_shuts_is_no_fault_of_the_website(tmp_path: Path, field: str):
+    with pytest.raises(Forbidden) as refused:
+        EgressPolicy(deny=("shut.localhost",)).check_url("http://shut.localhost")
+    said = str(refused.value)
+    said = said if field == "action_error" else said.removeprefix("url: ")
+    plan = [task_at("shut.localhost"), *tasks(1)]
+    async with rolled(tmp_path / "run", plan, browsers=Closed(**{field: said})) as one:
+        await one.engine.run()
+        assert one.kinds() == ["infra", "answered"]
+        assert one.browsers.opened == 2  # it is not tried twice
+        reason = one.run.outcomes()[one.jobs[0].id].outcome.reason
+        assert said in reason
+        assert "allow" in reason
+    async with rolled(tmp_path / "run", plan) as again:  # the policy was put right
+        await again.engine.run()
+        assert again.kinds() == ["answered"] * 2
+
+
+class Full(Browsers):
+    """A server with no session free for the first requests."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.refused, self._times = 0, times
+
+    async def _create(self, request: web.Request) -> web.StreamResponse:
+        if self.refused < self._times:
+            self.refused += 1
+            await request.read()
+            body = {"error": {"code": "overloaded", "message": "all sessions are taken", "retry_after": 0.01}}
+            return web.json_response(body, status=429)
+        return await super()._create(request)
+
+
+async def test_a_server_that_is_full_is_waited_for_and_costs_no_attempt(tmp_path: Path):
+    browsers = Full(times=12)
+    async with rolled(tmp_path / "run", tasks(2), retries=0, browsers=browsers, client_patience=0.0) as one:
+        await one.engine.run()
+        assert one.kinds() == ["answered"] * 2
+        assert browsers.refused == 12
+        assert one.events.counts().retries == 0
+        assert {episode.attempt for episode in one.run.episodes()} == {0}
+
+
+async def test_a_server_that_stays_full_is_given_up_when_patience_ends(tmp_path: Path):
+    plan, session = tasks(1), {"patience": 0.1}
+    async with rolled(
+        tmp_path / "run", plan, session=session, browsers=Full(times=10**6), client_patience=0.0, breaker=None
+    ) as one:
+        await one.engine.run()
+        assert one.kinds() == ["infra"]
+        assert "no session was free" in one.run.outcomes()[one.jobs[0].id].outcome.reason
+
+
 class OneJudge:
     name = "one"
 
@@ -238,6 +378,99 @@ async def test_what_was_kept_and_not_judged_is_judged_later(tmp_path: Path):
         await again.engine.run(waiting)
         assert judge.seen == 3
         assert unjudged(again.run, 0, "one") == []
+
+
+async def test_a_damaged_episode_is_not_judged_and_hinders_no_other(tmp_path: Path):
+    async with rolled(tmp_path / "run", tasks(3)) as one:
+        await one.engine.run()
+        waiting = unjudged(one.run, 0, "one")
+    async with rolled(tmp_path / "run", tasks(3), judge=(judge := OneJudge())) as again:
+        next((tmp_path / "run/episodes").rglob(f"{waiting[0]}.parquet")).write_bytes(b"something else")
+        await again.engine.run(waiting)
+        assert judge.seen == 2
+        assert {judgement.episode for judgement in again.run.judgements("one")} == set(waiting[1:])
+
+
+class SlowJudge(OneJudge):
+    """Says nothing until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = asyncio.Event()
+
+    async def judge(self, episode: Episode) -> Judgement:
+        self.seen += 1
+        await self.let.wait()
+        return await super().judge(episode)
+
+
+async def test_episodes_leave_their_slots_however_long_the_judge_takes(tmp_path: Path):
+    judge = SlowJudge()
+    async with rolled(tmp_path / "run", tasks(12), slots=2, judge=judge, gates={"judge": 1}) as one:
+        running = asyncio.create_task(one.engine.run())
+        await until(lambda: not one.engine.unfinished and judge.seen > 0, 20)
+        assert one.kinds() == ["answered"] * 12
+        assert judge.seen == 1
+        assert len(one.engine._judging) == JUDGE_BACKLOG
+        judge.let.set()
+        await running
+        assert len(list(one.run.judgements("one"))) == 12
+        assert one.events.counts().doing["done"] == 12
+
+
+@pytest.mark.parametrize("stops", [1, 2])
+async def test_stopping_ends_the_judge_too_and_what_is_unjudged_is_judged_on_resume(tmp_path: Path, stops: int):
+    grace = {"grace": 0.1} if stops == 1 else {}
+    async with rolled(tmp_path / "run", tasks(12), judge=(judge := SlowJudge()), gates={"judge": 2}, **grace) as one:
+        running = asyncio.create_task(one.engine.run())
+        await until(lambda: not one.engine.unfinished and judge.seen > 0, 20)
+        for _ in range(stops):
+            one.engine.stop()
+        async with asyncio.timeout(20):
+            await running
+        assert one.engine.unjudged == 12
+        assert one.events.counts().doing["done"] == 12
+        waiting = unjudged(one.run, 0, "one")
+        assert len(waiting) == 12
+    async with rolled(tmp_path / "run", tasks(12), judge=OneJudge()) as again:
+        await again.engine.run(waiting)
+        assert again.engine.unjudged == 0
+        assert unjudged(again.run, 0, "one") == []
+    assert clean(tmp_path / "run")
+
+
+async def test_a_breaker_that_opens_gives_the_judge_its_grace_and_no_more(tmp_path: Path):
+    class Unlucky(Walker):
+        made = 0
+
+        async def decide(self, observation: Observation) -> Decision:
+            Unlucky.made += 1
+            if Unlucky.made > 3:
+                raise EndpointRefused("there is no such model", status=404)
+            return await super().decide(observation)
+
+    breaker = {"last": 3, "share": 0.6}
+    async with rolled(
+        tmp_path / "run", tasks(9), agent=lambda: Unlucky(0), slots=1, breaker=breaker, grace=0.1, judge=SlowJudge()
+    ) as one:
+        async with asyncio.timeout(20):
+            with pytest.raises(RolloutStopped, match="no such model"):
+                await one.engine.run()
+        assert one.engine.unjudged == 3
+
+
+async def test_an_iteration_too_small_for_the_breaker_that_only_fails_ends_with_the_reason(tmp_path: Path):
+    class Refused(Walker):
+        async def decide(self, observation: Observation) -> Decision:
+            raise EndpointRefused("there is no such model", status=404)
+
+    async with rolled(tmp_path / "run", tasks(3), agent=lambda: Refused(1)) as one:
+        with pytest.raises(RolloutStopped, match=r"all 3 episodes .* there is no such model"):
+            await one.engine.run()
+        assert one.kinds() == ["infra"] * 3
+    async with rolled(tmp_path / "run", tasks(3)) as again:
+        await again.engine.run()
+        assert again.kinds() == ["answered"] * 3
 
 
 async def test_gates_bound_what_is_done_at_once(tmp_path: Path):

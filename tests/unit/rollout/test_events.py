@@ -6,14 +6,18 @@ import time
 import msgspec
 
 from tests.unit.rollout.rolled import task_at
-from webgym.rollout.events import Events, StepView
-from webgym.types import Answered, Cancelled, Infra
+from webgym.rollout.events import FAILED, LAST, Events
+from webgym.types import Answered, Cancelled, Click, Infra, Reply, Step, Turn
 
 TASK = task_at("shop.localhost")
 
 
-def step(index: int) -> StepView:
-    return StepView(index, "ab" * 32, "http://x", "t" * 10_000, "click", "", False, 0.1)
+def step(index: int) -> Step:
+    reply = Reply(text="r" * 10_000, completion_tokens=7, token_ids=(1,) * 100)
+    return Step(
+        index=index, screenshot="ab" * 32, url="http://x", title="t" * 10_000, action=Click(x=1, y=2),
+        prompt=(Turn(role="user", parts=()),), reply=reply, seconds=0.1,
+    )  # fmt: skip
 
 
 def begun(events: Events, *ids: str) -> None:
@@ -56,7 +60,7 @@ def test_counts_are_complete_whatever_is_kept():
         events.plan(one, TASK, 0, limit=10)
     for one in ids[:30]:
         events.begin(one, TASK, 0, limit=10)
-        events.step(one, step(0), completion_tokens=7)
+        events.step(one, step(0))
         events.end(one, Answered())
     for one in ids[30:]:
         events.end(one, Cancelled(reason="straggler"))
@@ -69,7 +73,7 @@ def test_counts_are_complete_whatever_is_kept():
     assert len(events.state().episodes) <= 5
 
 
-def test_history_is_held_for_episodes_under_way_only_and_words_of_pages_are_cut():
+def test_history_is_held_for_episodes_under_way_and_not_for_what_is_in_the_store():
     events = Events()
     begun(events, "a")
     for n in range(500):
@@ -77,7 +81,8 @@ def test_history_is_held_for_episodes_under_way_only_and_words_of_pages_are_cut(
     history = events.history("a")
     assert history[-1].index == 499
     assert len(history) <= 128
-    assert len(history[-1].title) <= 300
+    assert (view := events.view("a")) is not None
+    assert (view.step, view.action) == (500, "click")
     events.doing("a", "waiting", attempt=1, reason="r" * 9_999)
     assert events.history("a") == ()
     view = events.view("a")
@@ -85,6 +90,22 @@ def test_history_is_held_for_episodes_under_way_only_and_words_of_pages_are_cut(
     assert len(view.reason) <= 300
     events.end("a", Answered())
     assert events.history("a") == ()
+
+
+def test_the_last_episodes_without_a_file_keep_their_last_steps_and_not_what_weighs():
+    events = Events()
+    for n in range(FAILED + 1):
+        begun(events, f"e{n}")
+        for index in range(LAST + 1):
+            events.step(f"e{n}", step(index))
+        events.end(f"e{n}", Infra(reason="the browser died") if n % 2 else Cancelled(reason="shutdown"))
+    assert events.history("e0") == ()
+    last = events.history(f"e{FAILED}")
+    assert [one.index for one in last] == list(range(1, LAST + 1))
+    assert last[0].prompt == ()
+    assert last[0].reply is not None
+    assert last[0].reply.token_ids is None
+    assert len(last[0].reply.text) < 10_000
 
 
 def test_a_state_can_be_written_as_json():

@@ -65,6 +65,25 @@ def test_export_writes_episodes_with_their_judgements_and_images(run: Run, tmp_p
     assert cli.main(["export", str(run.path), "--out", str(out)]) == cli.EXIT_USAGE
 
 
+def test_export_leaves_out_and_names_a_damaged_image_and_one_that_is_gone(
+    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    first = next(run.episodes())
+    damaged, gone = sorted(images_of(first))[:2]
+    run.images.path(damaged).write_bytes(b"something else")
+    run.images.path(gone).unlink()
+    out = tmp_path / "out"
+    assert cli.main(["export", str(run.path), "--out", str(out)]) == 0
+    lines = [Exported.model_validate_json(line) for line in (out / "episodes.jsonl").read_bytes().splitlines()]
+    assert [line.episode for line in lines] == list(run.episodes())
+    assert lines[0].missing == (damaged, gone)
+    assert all(one in caplog.text for one in (damaged, gone))
+    for line in lines:
+        for sha256 in images_of(line.episode) - set(line.missing):
+            assert (out / "images" / f"{sha256}.jpg").is_file()
+    assert not (out / "images" / f"{damaged}.jpg").exists()
+
+
 def test_export_takes_one_split(run: Run, tmp_path: Path):
     assert cli.main(["export", str(run.path), "--out", str(tmp_path / "out"), "--split", "test"]) == 0
     (line,) = (tmp_path / "out/episodes.jsonl").read_bytes().splitlines()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from webgym.rollout.events import Doing, Events, StepView
+from webgym.rollout.events import Doing, Events
 from webgym.rollout.gates import GateStats, Times
 from webgym.store import Run, episode_id
 from webgym.types import (
@@ -114,14 +114,11 @@ class Play:
         x, y = self.random.uniform(80, 1200), self.random.uniform(60, 700)
         step = Step(
             index=len(life.steps), screenshot=page.screenshot, url=page.url, title=page.title, action=Click(x=x, y=y),
-            reply=Reply(text=f"I see {page.title}"), unchanged=self.random.random() < 0.1,
-            seconds=self.random.uniform(0.6, 3),
+            reply=Reply(text=f"I see {page.title}", prompt_tokens=4000, completion_tokens=160),
+            unchanged=self.random.random() < 0.1, seconds=self.random.uniform(0.6, 3),
         )  # fmt: skip
         life.steps.append(step)
-        said = StepView(
-            step.index, step.screenshot, step.url, step.title, f"Click at {x:.0f}, {y:.0f}", "", step.unchanged, step.seconds
-        )
-        self.events.step(life.id, said, prompt_tokens=4000, completion_tokens=160)
+        self.events.step(life.id, step)
 
     def _fail(self, life: Life) -> None:
         outcome = self.random.choice(

@@ -13,7 +13,7 @@ from webgym.agents.dialects import (
     qwen3_vl,
     ui_tars,
 )
-from webgym.agents.dialects.dialect import Dialect, Inexpressible, Invalid, Screen, after_thoughts
+from webgym.agents.dialects.dialect import Dialect, Inexpressible, Invalid, Screen, after_thoughts, cut_while_thinking
 
 __all__ = [
     "COMPACT",
@@ -24,6 +24,7 @@ __all__ = [
     "Invalid",
     "Screen",
     "after_thoughts",
+    "cut_while_thinking",
     "dialect",
 ]
 

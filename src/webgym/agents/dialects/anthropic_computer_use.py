@@ -15,7 +15,7 @@ from typing import Final
 from webgym.agents.dialects import grids, keys
 from webgym.agents.dialects.calls import Arguments, Call
 from webgym.agents.dialects.computer_use import CLICKS, click_name, pixel_of, whole
-from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown
+from webgym.agents.dialects.dialect import Inexpressible, Screen, unknown
 from webgym.agents.dialects.grids import Pixels
 from webgym.agents.dialects.tool_dialect import ToolDialect
 from webgym.agents.dialects.web_interaction import heading, towards
@@ -25,6 +25,9 @@ from webgym.types import Action, Aimed, Answer, Back, Click, Drag, Hover, Key, N
 TOOL: Final = "computer"
 NOTCH: Final = 100  # pixels of one unit of scroll_amount
 GRID: Final = Pixels()
+
+TOOLS: Final = (TOOL, "navigate", "go_back", "answer")
+ACTIONS: Final = (*CLICKS, "mouse_move", "left_click_drag", "scroll", "key", "type", "wait", "screenshot")
 
 _DIRECTIONS: Final = ("up", "down", "left", "right")
 
@@ -45,7 +48,7 @@ class AnthropicActions:
             case "answer":
                 return Answer(text=given.text("text"))
             case name:
-                raise Unreadable(f"there is no tool {shown(name)}")
+                raise unknown("tool", name, TOOLS)
 
     def write(self, action: Action, screen: Screen) -> tuple[str, Mapping[str, object]]:
         match action:
@@ -63,7 +66,8 @@ def _computer(name: str, given: Arguments, screen: Screen) -> Action:
     if name in CLICKS:
         button, count = CLICKS[name]
         x, y = _point(given, "coordinate", screen)
-        held = keys.modifiers(given.text("text").split("+")) if given.has("text") else ()
+        named = given.text("text").strip() if given.has("text") else ""  # an empty text is how some say: none
+        held = keys.modifiers(named.split("+")) if named else ()
         return Click(x=x, y=y, button=button, count=count, modifiers=held)
     match name:
         case "mouse_move":
@@ -87,7 +91,7 @@ def _computer(name: str, given: Arguments, screen: Screen) -> Action:
         case "screenshot":
             return Wait(seconds=0)
         case _:
-            raise Unreadable(f"there is no action {shown(name)}")
+            raise unknown("action", name, ACTIONS)
 
 
 def _written(action: Action, screen: Screen) -> Mapping[str, object]:

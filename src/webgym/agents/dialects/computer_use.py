@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from webgym.agents.dialects import grids, keys
 from webgym.agents.dialects.calls import Arguments, Call
-from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown
+from webgym.agents.dialects.dialect import Inexpressible, Screen, unknown
 from webgym.agents.dialects.grids import Grid
 from webgym.types import Action, Aimed, Answer, Back, Click, Drag, Hover, Key, Navigate, Scroll, Terminate, Type, Wait
 
@@ -27,6 +27,10 @@ CLICKS: Final[dict[str, tuple[Button, Literal[1, 2, 3]]]] = {
     "double_click": ("left", 2),
     "triple_click": ("left", 3),
 }
+ACTIONS: Final = (
+    *CLICKS, "mouse_move", "left_click_drag", "type", "key", "scroll", "hscroll", "wait", "go_back", "navigate", "answer",
+    "terminate",
+)  # fmt: skip
 _CLICK_NAMES: Final = {how: name for name, how in CLICKS.items()}
 
 
@@ -46,7 +50,7 @@ class ComputerUse:
 
     def read(self, call: Call, screen: Screen) -> Action:
         if call.name != TOOL:
-            raise Unreadable(f"there is no tool {shown(call.name)}, only {TOOL}")
+            raise unknown("tool", call.name, (TOOL,))
         given = call.arguments
         name = given.text("action").strip()
         if name in CLICKS:
@@ -89,7 +93,7 @@ class ComputerUse:
                     status="success" if given.choice("status", ("success", "failure")) == "success" else "failure"
                 )
             case _:
-                raise Unreadable(f"there is no action {shown(name)}")
+                raise unknown("action", name, ACTIONS)
 
     def write(self, action: Action, screen: Screen) -> tuple[str, Mapping[str, object]]:
         return TOOL, self._arguments(action, screen)

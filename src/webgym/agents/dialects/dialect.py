@@ -15,19 +15,20 @@ exactly as the family's grid allows. Thoughts (`<think>`) are not part of what i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from pydantic import ValidationError
 
-from webgym.types import Action, Look
+from webgym.types import Action, Look, Reply
 
 MAX_REPLY: Final = 200_000  # characters; the longest text an action may hold is a tenth of it
 SHOWN: Final = 60  # characters of a bad value that are told back
 
 OPEN_THOUGHT: Final = "<think>"
 CLOSE_THOUGHT: Final = "</think>"
+CUT: Final = ("length", "max_tokens")  # how servers say that a reply was cut
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,12 @@ def after_thoughts(reply: str) -> str:
     return said.partition(OPEN_THOUGHT)[0]
 
 
+def cut_while_thinking(reply: Reply) -> bool:
+    """Whether a model that thinks first was cut before it came to an answer. Its prompt may have opened the thought, so a
+    reply without tags can be all thought; one that ended by itself is an answer, for a server may keep the thoughts."""
+    return reply.finish in CUT and CLOSE_THOUGHT not in reply.text
+
+
 def has_thought_tags(text: str) -> bool:
     return OPEN_THOUGHT in text or CLOSE_THOUGHT in text
 
@@ -102,6 +109,11 @@ def guarded(parse: Callable[[str, Screen], Action], reply: str, screen: Screen) 
         return Invalid(str(e))
     except ValidationError as e:
         return Invalid(_places(e))
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> Unreadable:
+    """A word that the family does not have here. The model is told which there are: it may know others from elsewhere."""
+    return Unreadable(f"there is no {what} {shown(name)}, only {', '.join(known)}")
 
 
 def shown(value: object) -> str:

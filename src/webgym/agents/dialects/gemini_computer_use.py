@@ -14,7 +14,7 @@ from typing import Final
 from webgym.agents.dialects import grids
 from webgym.agents.dialects.calls import Arguments, Call
 from webgym.agents.dialects.computer_use import pixel_of
-from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown
+from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown, unknown
 from webgym.agents.dialects.grids import Relative
 from webgym.agents.dialects.keys import only
 from webgym.agents.dialects.tool_dialect import ToolDialect
@@ -26,6 +26,11 @@ GRID: Final = Relative(units=1000, largest=999)
 MAGNITUDE: Final = 800.0
 DOCUMENT: Final = 0.8  # of the screen
 WAIT: Final = 5.0
+
+FUNCTIONS: Final = (
+    "click_at", "hover_at", "type_text_at", "drag_and_drop", "scroll_at", "scroll_document", "key_combination", "navigate",
+    "go_back", "go_forward", "wait_5_seconds", "open_web_browser", "answer",
+)  # fmt: skip
 
 _DIRECTIONS: Final = ("up", "down", "left", "right")
 
@@ -68,7 +73,7 @@ class GeminiFunctions:
             case "answer":
                 return Answer(text=given.text("text"))
             case name:
-                raise Unreadable(f"there is no function {shown(name)}")
+                raise unknown("function", name, FUNCTIONS)
 
     def write(self, action: Action, screen: Screen) -> tuple[str, Mapping[str, object]]:
         match action:

@@ -4,7 +4,7 @@ Its actions are structured and have no text form of their own. Ours is a JSON ca
 the action as the API has it (`{"type": "click", "button": "left", "x": 10, "y": 20}`), or a function beside it: `goto`,
 `back`, `answer`. A model that is asked with `tools` (in `extra_body`) answers in `tool_calls`, which arrive here in the
 same form. `screenshot` is a look without doing anything; `wait` is two seconds; a drag runs straight from the first point
-of its path to the last.
+of its path to the last; the mouse's buttons `back` and `forward` move in the history, wherever the pointer is.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from typing import Final, Literal
 from webgym.agents.dialects import grids, keys
 from webgym.agents.dialects.calls import Arguments, Call, as_number
 from webgym.agents.dialects.computer_use import pixel_of, whole
-from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown
+from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown, unknown
 from webgym.agents.dialects.grids import Pixels
 from webgym.agents.dialects.tool_dialect import ToolDialect
 from webgym.agents.prompts import reply_form
-from webgym.types import Action, Aimed, Answer, Back, Click, Drag, Hover, Key, Navigate, Scroll, Type, Wait
+from webgym.types import Action, Aimed, Answer, Back, Click, Drag, Forward, Hover, Key, Navigate, Scroll, Type, Wait
 
 TOOL: Final = "computer"
 WAIT: Final = 2.0
 GRID: Final = Pixels()
+
+TOOLS: Final = (TOOL, "goto", "back", "answer")
+ACTIONS: Final = ("click", "double_click", "move", "drag", "scroll", "keypress", "type", "wait", "screenshot")
 
 Button = Literal["left", "right", "middle"]
 _BUTTONS: Final[dict[str, Button]] = {"left": "left", "right": "right", "wheel": "middle"}
@@ -47,7 +50,7 @@ class OpenAIActions:
             case "answer":
                 return Answer(text=given.text("text"))
             case name:
-                raise Unreadable(f"there is no tool {shown(name)}")
+                raise unknown("tool", name, TOOLS)
 
     def write(self, action: Action, screen: Screen) -> tuple[str, Mapping[str, object]]:
         match action:
@@ -64,9 +67,11 @@ class OpenAIActions:
 def _computer(kind: str, given: Arguments, screen: Screen) -> Action:
     match kind:
         case "click":
+            button = given.choice("button", (*_BUTTONS, "back", "forward"))
+            if button not in _BUTTONS:
+                return Back() if button == "back" else Forward()
             x, y = _point(given, screen)
-            button = _BUTTONS[given.choice("button", tuple(_BUTTONS))]
-            return Click(x=x, y=y, button=button, modifiers=_held(given))
+            return Click(x=x, y=y, button=_BUTTONS[button], modifiers=_held(given))
         case "double_click":
             x, y = _point(given, screen)
             return Click(x=x, y=y, count=2, modifiers=_held(given))
@@ -91,7 +96,7 @@ def _computer(kind: str, given: Arguments, screen: Screen) -> Action:
         case "screenshot":
             return Wait(seconds=0)
         case _:
-            raise Unreadable(f"there is no action {shown(kind)}")
+            raise unknown("action", kind, ACTIONS)
 
 
 def _written(action: Action, screen: Screen) -> Mapping[str, object]:

@@ -2,7 +2,8 @@
 
 Two generations, one syntax: the first speaks in a 0–1000 grid, 1.5 in pixels of the resized image. A box may stand bare, as
 `<|box_start|>(x,y)<|box_end|>` or as `<point>x y</point>`. Content that ends in a line feed is followed by Enter. A scroll
-is 500 pixels, a wait five seconds. Everything after the first `Action:` at the beginning of a line must be the one call.
+is 500 pixels, of the page if it names no box; a wait is five seconds. Everything after the first `Action:` at the beginning
+of a line must be the one call.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from typing import Final
 
 from webgym.agents.dialects import grids, keys
 from webgym.agents.dialects.calls import as_number
-from webgym.agents.dialects.dialect import Inexpressible, Invalid, Screen, Unreadable, guarded, has_thought_tags, shown
+from webgym.agents.dialects.computer_use import pixel_of
+from webgym.agents.dialects.dialect import (
+    Inexpressible,
+    Invalid,
+    Screen,
+    Unreadable,
+    guarded,
+    has_thought_tags,
+    shown,
+    unknown,
+)
 from webgym.agents.dialects.grids import Grid, Relative, Resized
 from webgym.agents.dialects.tool_dialect import PLAIN
 from webgym.agents.dialects.web_interaction import heading, towards
@@ -35,6 +46,9 @@ _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _CLICKS: Final = {"click": ("left", 1), "left_double": ("left", 2), "right_single": ("right", 1)}
 _CLICK_NAMES: Final = {how: name for name, how in _CLICKS.items()}
 _DIRECTIONS: Final = ("up", "down", "left", "right")
+ACTIONS: Final = (
+    *_CLICKS, "drag", "hover", "hotkey", "type", "scroll", "wait", "navigate", "navigate_back", "finished", "call_user",
+)  # fmt: skip
 
 Given = Mapping[str, str]
 
@@ -93,8 +107,10 @@ class UITars:
                 direction = _must(given, "direction")
                 if direction not in _DIRECTIONS:
                     raise Unreadable(f"direction is {shown(direction)}, but must be one of {', '.join(_DIRECTIONS)}")
-                x, y = self._box(given, "start_box", screen)
                 dx, dy = towards(direction, SCROLL)
+                if "start_box" not in given and "start_point" not in given:
+                    return Scroll(dx=dx, dy=dy)
+                x, y = self._box(given, "start_box", screen)
                 return Scroll(x=x, y=y, dx=dx, dy=dy)
             case "wait":
                 return Wait(seconds=WAIT)
@@ -107,7 +123,7 @@ class UITars:
             case "call_user":
                 return Terminate(status="failure")
             case _:
-                raise Unreadable(f"there is no action {shown(name)}")
+                raise unknown("action", name, ACTIONS)
 
     def _written(self, action: Action, screen: Screen) -> str:
         match action:
@@ -126,11 +142,12 @@ class UITars:
             case Type(clear=False) if not action.has_aim and (action.enter or not action.text.endswith("\n")):
                 ending = "\n" if action.enter else ""
                 return f"type(content='{_quoted(action.text + ending)}')"
-            case Scroll(x=float(x), y=float(y)):
+            case Scroll(element=None):
                 direction, distance = heading(action)
                 if distance != SCROLL:
                     raise Inexpressible(f"a scroll of {distance:g} pixels")
-                return f"scroll(start_box='{self._at(x, y, screen)}', direction='{direction}')"
+                box = f"start_box='{self._at(*pixel_of(action), screen)}', " if action.has_aim else ""
+                return f"scroll({box}direction='{direction}')"
             case Wait(seconds=5.0):
                 return "wait()"
             case Navigate():

@@ -11,10 +11,11 @@ from typing import Final
 
 from webgym.agents.dialects.calls import Arguments, Call
 from webgym.agents.dialects.computer_use import whole
-from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown
+from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown, unknown
 from webgym.types import Action, Aimed, Answer, Back, Click, Hover, Navigate, Scroll, Select, Type, Wait
 
 TOOL: Final = "web_interaction"
+ACTIONS: Final = ("click", "hover", "type", "select", "scroll", "wait", "go_back", "navigate", "answer")
 SCROLL: Final = 500.0  # pixels of a scroll that names no distance
 
 _DIRECTIONS: Final = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
@@ -26,7 +27,7 @@ class WebInteraction:
 
     def read(self, call: Call, screen: Screen) -> Action:
         if call.name != TOOL:
-            raise Unreadable(f"there is no tool {shown(call.name)}, only {TOOL}")
+            raise unknown("tool", call.name, (TOOL,))
         given = call.arguments
         match given.text("action").strip():
             case "click":
@@ -52,7 +53,7 @@ class WebInteraction:
             case "answer":
                 return Answer(text=given.text("text"))
             case name:
-                raise Unreadable(f"there is no action {shown(name)}")
+                raise unknown("action", name, ACTIONS)
 
     def write(self, action: Action, screen: Screen) -> tuple[str, Mapping[str, object]]:
         return TOOL, self._arguments(action, screen)
