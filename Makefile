@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge bench-train proof env-serve env-llamafactory test-stack faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge bench-train proof env-train env-serve env-llamafactory test-stack test-slow faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,10 +61,17 @@ proof: setup  ## prove that the loop teaches: a tiny model, three seeds, real br
 bench-train: setup  ## measure training: the native backend against a plain Trainer, and the way to new weights
 	$(BIN)/python -m benchmarks.train
 
-test-stack: setup  ## two iterations of the loop through real vLLM and LLaMA-Factory; makes their environments (8 GB, minutes)
+test-stack: setup  ## two iterations of the loop through real vLLM and LLaMA-Factory; makes their environments (6 GB, minutes)
 	$(BIN)/webgym env make serve
 	$(BIN)/webgym env make llamafactory
 	$(BIN)/pytest tests/stack -m slow -s
+
+test-slow: setup  ## every slow test but those of test-stack; what needs vLLM or LLaMA-Factory is skipped without them (an hour)
+	$(BIN)/pytest -m slow --ignore tests/stack
+
+env-train: setup  ## make and check the environment of the native trainer and the embedded server (.venv)
+	$(BIN)/webgym env make train
+	$(BIN)/webgym env check train
 
 env-serve: setup  ## make and check the environment of vLLM (.venv-serve)
 	$(BIN)/webgym env make train

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import io
 import math
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import psutil
 import pytest
 import pytest_asyncio
 from PIL import Image, ImageDraw
@@ -363,3 +365,18 @@ async def test_a_reload_under_load_mixes_no_weights(client: Client, checkpoints:
     for reply in told:
         assert reply in (pytest.approx(old, abs=TOLERANCE), pytest.approx(new, abs=TOLERANCE))
     await client.server.reload(checkpoints.first)
+
+
+async def test_one_that_was_killed_is_revived_at_its_address(client: Client, checkpoints: Checkpoints):
+    url, before = client.server.url, ids(await client.reply())
+    for process in await asyncio.to_thread(client.server.tree):
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    async with asyncio.timeout(30):
+        while client.server.running:  # noqa: ASYNC110 - another process has no event to wait for
+            await asyncio.sleep(0.05)
+    assert not await client.server.healthy()
+    await client.server.revive(checkpoints.first)
+    assert client.server.running
+    assert client.server.url == url
+    assert ids(await client.reply()) == before

@@ -247,3 +247,30 @@ async def test_sigterm_stops_it_and_kill_9_takes_its_model_server_along(tmp_path
     await gone(str(tiny))
     assert await loop.finish() == 0, loop.said()
     loop.check_whole()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_a_model_server_that_dies_in_a_rollout_is_started_again_and_its_episodes_go_on(
+    tmp_path: Path, browsers: Served, tiny: Path
+):
+    own = ("--serving.kind=embedded", "--serving.engine.threads=1", "--model.policy.sampling.max-tokens=24")
+    loop = Loop(tmp_path, browsers, f"--checkpoint={tiny}", *MENU, *SMALL, *FEW, *own, *caps(3))
+    process = await loop.start()
+    try:
+        async with asyncio.timeout(300):
+            while not list(loop.run.glob("episodes/*/*.parquet")):
+                assert process.returncode is None, loop.said()
+                await asyncio.sleep(0.05)
+        children = psutil.Process(process.pid).children(recursive=True)
+        serving = [one for one in children if any("webgym.train.serving" in word for word in one.cmdline())]
+        assert serving, [one.cmdline() for one in children]
+        for one in serving:
+            one.kill()
+        async with asyncio.timeout(500):
+            assert await process.wait() == 0, loop.said()
+    finally:
+        if process.returncode is None:
+            await kill_now(process)
+    assert "the model server died: it is started again" in loop.said()
+    loop.check_whole()

@@ -84,7 +84,7 @@ def test_llamafactory_made_a_checkpoint_of_each_iterations_successes_and_vllm_se
     assert (first / "model.safetensors").read_bytes() != (last / "model.safetensors").read_bytes()
 
 
-def test_the_engines_own_tokens_are_what_was_trained_on(trained: Path):
+def test_every_reply_is_kept_with_the_engines_own_tokens(trained: Path):
     with Run.open(trained / "run", read_only=True) as store:
         replies = [step.reply for episode in store.episodes() for step in episode.steps]
     assert replies

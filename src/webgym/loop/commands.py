@@ -1,6 +1,7 @@
 """`webgym train`, `webgym train plot` and `webgym update`.
 
-Exit status 0: every phase is done; 1: a rollout stopped itself; 3: stopped by a person, the same command goes on.
+Exit status 0: every phase is done; 1: a rollout stopped itself, or a dry run found what speaks against the run; 3: stopped
+by a person, the same command goes on.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from webgym import logs
 from webgym.config import Settings, load
 from webgym.errors import ConfigError, RolloutStopped, StoreError
 from webgym.loop import metrics, training
+from webgym.loop.leakage import websites
 from webgym.loop.plot import Point, learning_curve
 from webgym.loop.running import LoopReport, run, told
 from webgym.loop.settings import LoopSettings, UpdateSettings
@@ -25,6 +27,7 @@ from webgym.loop.state import Done, JudgeDone, LoopFolder, Phase
 from webgym.rollout.engine import sole
 from webgym.store import Run
 from webgym.store.files import trouble
+from webgym.train.checkpoint import sweep
 
 EXIT_STOPPED: Final = 1
 EXIT_UNFINISHED: Final = 3
@@ -113,9 +116,19 @@ async def _update(settings: UpdateSettings, console: Console) -> int:
         await asyncio.to_thread(store.disk.folder, folder.path)
         with sole(folder.path):
             iteration = _next(folder, store) if settings.iteration is None else settings.iteration
+            tested = await asyncio.to_thread(websites, settings.tasks, "test") if settings.tasks else ()
             trainer = training.Trainer(
-                folder, store, settings.checkpoint, settings.replay, settings.train, settings.keep_checkpoints
+                folder=folder,
+                store=store,
+                first=settings.checkpoint,
+                replay=settings.replay,
+                train=settings.train,
+                keep=settings.keep_checkpoints,
+                tested=frozenset(tested),
+                continue_optimizer=settings.continue_optimizer,
             )
+            await asyncio.to_thread(sweep, folder.checkpoints)
+            await asyncio.to_thread(training.check, trainer, iteration)
             await _three(trainer, iteration, _judge(settings, folder, store, iteration), console)
             await asyncio.to_thread(metrics.write, folder)
     return 0

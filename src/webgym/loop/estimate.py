@@ -16,6 +16,7 @@ from webgym.errors import ConfigError
 GIB: Final = 1 << 30
 EXACT_BYTES: Final = 4
 ROUNDED_BYTES: Final = 2
+MERGED_BYTES: Final = EXACT_BYTES + ROUNDED_BYTES
 STATE_BYTES: Final = 12
 OPTIMIZER_BYTES: Final = 12
 LOGIT_BYTES: Final = 10
@@ -24,6 +25,7 @@ STEP_BYTES: Final = 12_000
 ASSUMED: Final = (
     f"a trained parameter takes {EXACT_BYTES + STATE_BYTES} bytes: itself, its gradient and AdamW's two moments in 32 bits",
     f"a served parameter, or one under a LoRA, takes {ROUNDED_BYTES} bytes (bf16), any other frozen one {EXACT_BYTES}",
+    f"an adapter is merged on the host, with {MERGED_BYTES} bytes a parameter: the weights in 32 bits, and rounded",
     "with gradient checkpointing every layer keeps its input and one layer at a time is computed again",
     f"logits are made for replies only and take {LOGIT_BYTES} bytes each with their gradient",
     "every sample of a batch is as long as train.max_tokens: the worst case",

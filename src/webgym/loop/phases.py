@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from webgym.errors import RolloutStopped
 from webgym.judging.running import Tally
 from webgym.loop import memory, training
 from webgym.loop.display import Display, Glance, of_rollout
@@ -43,6 +45,7 @@ from webgym.rolling.assembly import Played, Rolling, acting, browsing, monitor, 
 from webgym.rolling.settings import RolloutSettings
 from webgym.rollout.agent import NewAgent
 from webgym.rollout.client import Client
+from webgym.rollout.settings import Again
 from webgym.store import Run
 from webgym.train.job import Progress
 from webgym.types import Split
@@ -105,7 +108,17 @@ class Stage:
         return self._client
 
     async def play(self, split: Split, version: int) -> Played:
-        """Episodes of one split by one version of the model."""
+        """Episodes of one split by one version of the model, without more faults of ours than a phase may have."""
+        store = self.train if split == "train" else self.test
+        return await persistent(
+            lambda: self._play(split, version),
+            lambda: asyncio.to_thread(faults, store, version, self.settings.engine.redo),
+            most=self.settings.faults,
+            steady=self.host.steady if self.host is not None else _always,
+            say=self.display.say,
+        )
+
+    async def _play(self, split: Split, version: int) -> Played:
         store, tasks = (self.train, self.tasks) if split == "train" else (self.test, self.test_tasks)
         settings = self.settings.rollout(split, version, store.path, tasks)
         async with AsyncExitStack() as stack:
@@ -114,6 +127,7 @@ class Stage:
                 client, asking = await self.client(), settings
                 if self.host is not None:
                     url, _ = await self.host.serve(self.folder.model(version, self.trainer.first))
+                    await stack.enter_async_context(self.host.kept_up())
                     asking = self.settings.rollout(split, version, store.path, tasks, url=url)
                 return client, await stack.enter_async_context(acting(asking))
 
@@ -124,12 +138,7 @@ class Stage:
                 with self.stopper.calling(rolling.stop):
                     yield
 
-            played = await play(settings, store, surroundings, watched)
-        if played.failure is not None:
-            raise played.failure
-        if played.unfinished:
-            raise Stopped
-        return played
+            return await play(settings, store, surroundings, watched)
 
     async def _show(self, stack: AsyncExitStack, settings: RolloutSettings, rolling: Rolling) -> None:
         """The monitor of a rollout, at the address of the one before: whoever watches stays where they are."""
@@ -140,6 +149,55 @@ class Stage:
         if address != self._monitor:
             self._monitor = address
             self.display.say(f"Monitor: {address}")
+
+
+async def persistent(
+    attempt: Callable[[], Awaitable[Played]],
+    failed: Callable[[], Awaitable[Counter[str]]],
+    *,
+    most: float,
+    steady: Callable[[], Awaitable[bool]],
+    say: Callable[[str], None],
+) -> Played:
+    """Play until few enough episodes ended by faults of ours: once more if too many did, or if the model server died.
+
+    An attempt takes back what may be redone and starts a dead model server anew, so the second costs the failed episodes."""
+    for last in (False, True):
+        played = await attempt()
+        if played.failure is not None and (last or await steady()):
+            raise played.failure
+        if played.failure is None and played.unfinished:
+            raise Stopped
+        reasons = await failed()
+        count = reasons.total()
+        if played.failure is None and count <= most * played.planned:
+            return played
+        told = f"{count} of {played.planned} episodes ended by faults of ours"
+        if reasons:
+            told += f", most often: {reasons.most_common(1)[0][0]}"
+        if last:
+            raise RolloutStopped(f"{told}. Put that right; the same command plays them again (`faults` says how many may)")
+        say(f"{told}. They are played once more.")
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _always() -> bool:
+    return True
+
+
+def faults(store: Run, iteration: int, redo: Collection[Again]) -> Counter[str]:
+    """Episodes of an iteration that ended by what a resumed run would redo, by reason. Blocks."""
+    outcomes, found = store.outcomes(), Counter[str]()
+    for planned in store.planned(iteration):
+        record = outcomes.get(planned.id)
+        if record is None or record.stored:
+            continue
+        outcome = record.outcome
+        if outcome.kind == "infra" and "infra" in redo:
+            found[outcome.reason] += 1
+        elif outcome.kind == "cancelled" and outcome.reason in redo:
+            found[outcome.detail or outcome.reason] += 1
+    return found
 
 
 async def rollout(stage: Stage, iteration: int) -> RolloutDone:

@@ -2,7 +2,7 @@
 
 Settings are resolved, the phases listed, prompts measured, memory and disk estimated. If tasks are at hand the leakage check
 is made; if the checkpoint is, one batch is built by the trainer's own code (`specimen`). What could not be
-checked here is said, and never counted as checked.
+checked here is said, and never counted as checked. Exit status 1: something was checked and speaks against the run.
 """
 
 from __future__ import annotations
@@ -11,24 +11,32 @@ import importlib.util
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final, NamedTuple
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 
-from webgym.errors import ConfigError, WebGymError
+from webgym.errors import WebGymError
 from webgym.loop import estimate
-from webgym.loop.estimate import OPTIMIZER_BYTES, ROUNDED_BYTES, Shape, gib
+from webgym.loop.estimate import MERGED_BYTES, OPTIMIZER_BYTES, ROUNDED_BYTES, Shape, gib
 from webgym.loop.leakage import check_apart
 from webgym.loop.settings import LoopSettings
 from webgym.rollout.settings import Caps
-from webgym.train.job import TrainSettings
+from webgym.train.readiness import devices_of
 
-Row = tuple[str, str]
+EXIT_WRONG: Final = 1
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    name: str
+    text: str
+    wrong: bool = False  # it speaks against the run
 
 
 def rehearse(settings: LoopSettings, console: Console) -> int:
-    """Print what the run would need."""
+    """Print what the run would need; the status says whether something speaks against it."""
     rows = [*_plan(settings), *_tasks(settings)]
     if settings.checkpoint is not None:
         shape = estimate.shape_of(settings.checkpoint)
@@ -38,28 +46,30 @@ def rehearse(settings: LoopSettings, console: Console) -> int:
     table = Table(title=f"Dry run of {settings.run}", title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    for name, text in rows:
-        table.add_row(name, text)
+    for row in rows:
+        table.add_row(row.name, row.text, style="red" if row.wrong else None)
     console.print(table)
     console.print("Estimates assume that", style="bold")
     for line in estimate.ASSUMED:
         console.print(f"  - {line}", highlight=False)
-    return 0
+    return EXIT_WRONG if any(row.wrong for row in rows) else 0
 
 
 def _plan(settings: LoopSettings) -> Iterator[Row]:
     train = settings.rollout("train", 0, settings.run, settings.tasks)
     evaluated = [n for n in range(settings.iterations + 1) if settings.evaluation.due(n, settings.iterations)]
-    yield "iterations", f"{settings.iterations}: rollout, judge, (evaluate,) replay, train, publish"
-    yield (
+    yield Row("iterations", f"{settings.iterations}: rollout, judge, (evaluate,) replay, train, publish")
+    yield Row(
         "rollout",
         f"{train.wanted} tasks × {settings.repeats} episodes, {settings.engine.slots} at a time, {settings.agent}",
     )
     count = settings.evaluation.count or "all"
     shown = ", ".join(map(str, evaluated[:8])) + (", …" if len(evaluated) > 8 else "")
-    yield "evaluation", f"{count} test tasks × {settings.evaluation.repeats} after {shown} updates" if evaluated else "never"
+    yield Row(
+        "evaluation", f"{count} test tasks × {settings.evaluation.repeats} after {shown} updates" if evaluated else "never"
+    )
     replay = settings.replay
-    yield (
+    yield Row(
         "replay",
         f"{replay.samples or 'all'} samples of the last {replay.iterations} iterations, weight (i + 1)^{replay.power:g}",
     )
@@ -67,20 +77,20 @@ def _plan(settings: LoopSettings) -> Iterator[Row]:
 
 def _tasks(settings: LoopSettings) -> Iterator[Row]:
     if settings.tasks is None:
-        yield "tasks", "made from the offline web's seed at the start; its splits are apart by website"
+        yield Row("tasks", "made from the offline web's seed at the start; its splits are apart by website")
         return
     test = settings.evaluation.tasks or settings.tasks
     missing = [str(path) for path in {settings.tasks, test} if not path.exists()]
     if missing:
-        yield "tasks", f"not checked: {', '.join(sorted(missing))} is not here"
+        yield Row("tasks", f"not checked: {', '.join(sorted(missing))} is not here")
         return
     tested = check_apart(settings.tasks, test)
-    yield "tasks", f"{settings.tasks}: {len(tested)} test websites, none of them in train"
+    yield Row("tasks", f"{settings.tasks}: {len(tested)} test websites, none of them in train")
 
 
 def _model(_: LoopSettings, shape: Shape) -> Iterator[Row]:
     text, vision = shape.text.parameters, shape.vision.parameters
-    yield "model", f"{shape.parameters:,} parameters ({text:,} text, {vision:,} vision), from {shape.source}"
+    yield Row("model", f"{shape.parameters:,} parameters ({text:,} text, {vision:,} vision), from {shape.source}")
 
 
 def _prompt(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
@@ -90,11 +100,15 @@ def _prompt(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
     images = context.window + 1
     reply = settings.model.policy.sampling.max_tokens
     longest = max(images * image, context.token_budget) + reply
-    yield "prompt", f"{images} screenshots × {image:,} tokens = {images * image:,} of a budget of {context.token_budget:,}"
-    fits = "fits" if longest <= settings.train.max_tokens else "DOES NOT FIT: the longest would be left out of training"
-    yield (
+    yield Row(
+        "prompt", f"{images} screenshots × {image:,} tokens = {images * image:,} of a budget of {context.token_budget:,}"
+    )
+    over = longest > settings.train.max_tokens
+    fits = "DOES NOT FIT: the longest would be left out of training" if over else "fits"
+    yield Row(
         "longest sample",
         f"{longest:,} tokens with a reply of {reply:,}; train.max_tokens is {settings.train.max_tokens:,}: {fits}",
+        wrong=over,
     )
 
 
@@ -112,28 +126,17 @@ def _training(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
         checkpointing=chosen.gradient_checkpointing,
     )
     how = f"LoRA of rank {rank}" if rank is not None else "all weights"
-    yield "trained", f"{needed.trained:,} parameters ({how}), {chosen.backend}, {chosen.objective}, lr {chosen.lr:g}"
+    yield Row("trained", f"{needed.trained:,} parameters ({how}), {chosen.backend}, {chosen.objective}, lr {chosen.lr:g}")
     batch = chosen.batch * chosen.accumulation * devices
-    yield (
+    yield Row(
         "batch",
         f"{chosen.batch} a device × {chosen.accumulation} added up × {devices} devices = {batch} samples an update",
     )
     told = f"{gib(needed.total)} a device: weights {gib(needed.weights)}, gradients and optimiser {gib(needed.state)}, "
-    yield "training memory", f"{told}activations {gib(needed.activations)}, logits {gib(needed.logits)}"
-
-
-def devices_of(settings: TrainSettings) -> int:
-    """How many devices share the weights: as accelerate's own file says."""
-    if settings.accelerate_config is None:
-        return 1
-    try:
-        found = yaml.safe_load(settings.accelerate_config.read_text())
-        count = found.get("num_processes", 1)
-    except (OSError, yaml.YAMLError, AttributeError) as e:
-        raise ConfigError(f"train.accelerate_config: cannot read {settings.accelerate_config}: {e}") from e
-    if not isinstance(count, int) or count < 1:
-        raise ConfigError(f"train.accelerate_config: num_processes of {settings.accelerate_config} is {count!r}")
-    return count
+    yield Row("training memory", f"{told}activations {gib(needed.activations)}, logits {gib(needed.logits)}")
+    if rank is not None:
+        merged = gib(MERGED_BYTES * shape.parameters)
+        yield Row("host memory", f"{merged} while the adapter is merged into the weights that are served")
 
 
 def _serving(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
@@ -144,7 +147,7 @@ def _serving(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
     one = per_token * longest
     told = f"{gib(weights)} of weights, {gib(one)} of keys and values for a sequence of {longest:,} tokens, "
     told += f"{gib(one * at_once)} for {at_once} at once; with less, some wait ({settings.serving.kind}, {together})"
-    yield "serving memory", told
+    yield Row("serving memory", told)
 
 
 def _disk(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
@@ -156,13 +159,13 @@ def _disk(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
     trained = shape.adapter(chosen.lora.rank, vision=not chosen.freeze_vision) if chosen.lora else shape.parameters
     checkpoint = ROUNDED_BYTES * shape.parameters + OPTIMIZER_BYTES * trained
     held = settings.keep_checkpoints + 1
-    yield "disk, episodes", f"{gib(iteration)} an iteration at most, {gib(iteration * settings.iterations)} in all"
-    yield (
+    yield Row("disk, episodes", f"{gib(iteration)} an iteration at most, {gib(iteration * settings.iterations)} in all")
+    yield Row(
         "disk, checkpoints",
         f"{gib(checkpoint)} each with its optimiser, {held} at most at a time: {gib(held * checkpoint)}",
     )
     where = next(path for path in (settings.run.absolute(), *settings.run.absolute().parents) if path.exists())
-    yield "disk, free", f"{gib(shutil.disk_usage(where).free)} at {where}"
+    yield Row("disk, free", f"{gib(shutil.disk_usage(where).free)} at {where}")
 
 
 def _most(caps: Caps) -> int:
@@ -174,17 +177,19 @@ def _batch(settings: LoopSettings) -> Iterator[Row]:
     """One batch by the trainer's own code, if what it needs is here."""
     assert settings.checkpoint is not None
     if not (settings.checkpoint / "config.json").is_file():
-        yield "one batch", f"not built: {settings.checkpoint} is not here"
+        yield Row("one batch", f"not built: {settings.checkpoint} is not here")
         return
     if importlib.util.find_spec("torch") is None:
-        yield "one batch", "not built: torch is not installed (pip install 'open-webgym[train]')"
+        yield Row("one batch", "not built: torch is not installed (pip install 'open-webgym[train]')")
         return
     from webgym.loop.specimen import build_batch
 
     try:
-        yield "one batch", build_batch(settings, newest_samples(settings.run))
+        built = build_batch(settings, newest_samples(settings.run))
     except WebGymError as e:
-        yield "one batch", f"FAILED: {e}"
+        yield Row("one batch", f"FAILED: {e}", wrong=True)
+    else:
+        yield Row("one batch", built.told, wrong=built.over > 0)
 
 
 def newest_samples(run: Path) -> Path | None:

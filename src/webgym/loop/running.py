@@ -39,7 +39,7 @@ from webgym.loop.state import (
     RolloutDone,
     TrainDone,
 )
-from webgym.loop.training import Trainer
+from webgym.loop.training import Trainer, check
 from webgym.loop.verdicts import JudgeKind
 from webgym.rolling.assembly import judge_of, signals
 from webgym.rolling.plan import task_file
@@ -47,7 +47,8 @@ from webgym.rollout.engine import sole
 from webgym.store import Run
 from webgym.train.checkpoint import sweep
 from webgym.train.serving.endpoint import check_checkpoint, model_server
-from webgym.train.serving.settings import ExternalSettings, ModelServerSettings
+from webgym.train.serving.settings import ExternalSettings, ModelServerSettings, VllmSettings
+from webgym.train.serving.vllm import require_vllm
 
 UNSERVED: Final = Path()
 
@@ -85,7 +86,10 @@ async def train(settings: LoopSettings, console: Console, stopper: Stopper) -> L
     finished = False
     async with AsyncExitStack() as stack:
         stage = await _prepared(settings, display, stopper, stack)
-        listening = stack.enter_context(trackers.opened(settings.track, settings.project, stage.folder.run))
+        tracked = trackers.Tracked(settings.project, stage.folder.run, stage.train.info.created)
+        listening = stack.enter_context(trackers.opened(settings.track, tracked))
+        if listening and (over := over_before(settings, stage.folder)) is not None:
+            trackers.tell(listening, await asyncio.to_thread(metrics.collect, stage.folder, over))
         try:
             for iteration, phase in order(settings, stage.folder):
                 if stopper.requested:
@@ -122,6 +126,13 @@ def order(settings: LoopSettings, folder: LoopFolder) -> Iterator[tuple[int, Pha
         yield settings.iterations, "evaluate"
 
 
+def over_before(settings: LoopSettings, folder: LoopFolder) -> int | None:
+    """The last iteration that was over when this process began: the one before may have died before trackers heard of it."""
+    last = max((version - 1 for version, _ in folder.published()), default=None)
+    evaluated = last == settings.iterations - 1 and folder.done(settings.iterations, "evaluate") is not None
+    return settings.iterations if evaluated else last
+
+
 async def _prepared(settings: LoopSettings, display: Display, stopper: Stopper, stack: AsyncExitStack) -> Stage:
     """The stage, set. Raises what speaks against the run."""
     tasks = await asyncio.to_thread(checked_tasks, settings)
@@ -143,13 +154,24 @@ async def _prepared(settings: LoopSettings, display: Display, stopper: Stopper, 
         train=settings.train,
         keep=settings.keep_checkpoints,
         tested=tasks.tested,
+        continue_optimizer=settings.continue_optimizer,
     )
     host = None
     if settings.agent == "model":
+        await asyncio.to_thread(_check_training, settings, trainer)
         server = model_server(_with_log(settings.serving, folder.run / "model-server.log"))
         host = ModelHost(server, stay=settings.serve_while_training)
         await stack.enter_async_context(host)
     return Stage(settings, folder, store, test, tasks.train, tasks.test, tasks.judge, trainer, host, display, stopper, stack)
+
+
+def _check_training(settings: LoopSettings, trainer: Trainer) -> None:
+    """What would refuse the next update, or the server that plays for it. Blocks."""
+    if isinstance(settings.serving, VllmSettings):
+        require_vllm(settings.serving)
+    following = sum(1 for _ in trainer.folder.published())
+    if following < settings.iterations:
+        check(trainer, following)
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,16 @@ class LoopSettings(RolloutParts):
     run: Path = Field(description="The run's folder; made if it is not there, continued if it is.")
     iterations: Annotated[int, Field(ge=1, le=100_000)] = 30
     checkpoint: Path | None = Field(None, description="Folder of the first model; only agents without one need none.")
+    continue_optimizer: bool = Field(
+        False, description="Go on with the optimiser that lies in the first model's folder; else it starts anew."
+    )
     evaluation: Evaluation = Evaluation()
     replay: ReplaySettings = ReplaySettings()
     train: TrainSettings = TrainSettings()
     serving: ModelServerSettings = EmbeddedSettings()
+    faults: Annotated[float, Field(ge=0, le=1)] = Field(
+        0.1, description="Share of a phase's episodes that may end by faults of ours; with more it is not done."
+    )
     serve_while_training: bool = Field(
         False, description="Leave the model server up while training: a quicker switch for the memory of both at once."
     )
@@ -118,7 +124,11 @@ class UpdateSettings(Settings):
     run: Path = Field(description="The run's folder.")
     iteration: Annotated[int, Field(ge=0)] | None = Field(None, description="The first that is not updated yet, if unset.")
     checkpoint: Path = Field(description="Folder of the first model; later iterations go on from the last update.")
+    continue_optimizer: bool = Field(
+        False, description="Go on with the optimiser that lies in the first model's folder; else it starts anew."
+    )
     judge: str | None = Field(None, description="Whose verdicts count; needed if several judges have judged the run.")
+    tasks: Path | None = Field(None, description="A task file: a sample on a website of its test split stops the update.")
     replay: ReplaySettings = ReplaySettings()
     train: TrainSettings = TrainSettings()
     keep_checkpoints: Annotated[int, Field(ge=1)] = 2

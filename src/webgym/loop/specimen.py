@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -28,8 +29,16 @@ WEBSITE = "https://specimen.example"
 TASK = "Find out when the museum opens on Sundays and what a ticket for two adults and a child costs."
 
 
-def build_batch(settings: LoopSettings, samples: Path | None) -> str:
-    """One batch of a run's samples, or of specimens; says what it came to."""
+@dataclass(frozen=True)
+class Built:
+    """What a batch came to."""
+
+    told: str
+    over: int  # samples of it that are longer than training takes
+
+
+def build_batch(settings: LoopSettings, samples: Path | None) -> Built:
+    """One batch of a run's samples, or of specimens."""
     from webgym.train.batches import Collator
     from webgym.train.encoding import Encoder, ImageFolders, load_processor
 
@@ -49,7 +58,8 @@ def build_batch(settings: LoopSettings, samples: Path | None) -> str:
     made = f"of {samples}" if samples is not None else "made for this"
     over = sum(len(row) > chosen.max_tokens for row in rows)
     long = f"; {over} LONGER than train.max_tokens" if over else ""
-    return f"{len(rows)} samples {made}, {width:,} tokens wide, {batch.tokens:,} tokens, {learned:,} learned from{long}"
+    told = f"{len(rows)} samples {made}, {width:,} tokens wide, {batch.tokens:,} tokens, {learned:,} learned from{long}"
+    return Built(told, over)
 
 
 def _specimens(settings: LoopSettings, images: Images, count: int) -> Iterator[Sample]:

@@ -1,7 +1,8 @@
 """Trackers of others who want the numbers of the loop, behind one method.
 
 The loop needs none of them: metrics.jsonl has everything. A tracker is told of an iteration once it is published, and may be
-told again after a crash, with the same step and the same values. One that fails costs its own copy and not the run.
+told again after a crash, with the same step and the same values. One that fails costs its own copy and not the run; one that
+is not installed is a setting that is wrong, and stops it before it begins. Two runs of one name are two runs to a tracker.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -26,7 +28,24 @@ class Tracker(Protocol):
     def log(self, step: int, values: Mapping[str, float]) -> None: ...
 
 
-Opener = Callable[[str, Path], tuple[Tracker, Callable[[], None]]]
+@dataclass(frozen=True)
+class Tracked:
+    """A run as trackers know it."""
+
+    project: str
+    folder: Path
+    created: float  # tells runs of one name apart, wherever they are moved to
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def id(self) -> str:
+        return f"{self.name}-{round(self.created * 1000):x}"
+
+
+Opener = Callable[[Tracked], tuple[Tracker, Callable[[], None]]]
 
 
 class _Wandb:
@@ -47,19 +66,20 @@ class _TensorBoard:
         self._writer.flush()
 
 
-def _open_wandb(project: str, run: Path) -> tuple[Tracker, Callable[[], None]]:
-    opened = import_module("wandb").init(project=project, name=run.name, id=run.name, dir=str(run), resume="allow")
+def _open_wandb(run: Tracked) -> tuple[Tracker, Callable[[], None]]:
+    wandb, folder = import_module("wandb"), str(run.folder)
+    opened = wandb.init(project=run.project, name=run.name, id=run.id, dir=folder, resume="allow")
     return _Wandb(opened), opened.finish
 
 
-def _open_trackio(project: str, run: Path) -> tuple[Tracker, Callable[[], None]]:
+def _open_trackio(run: Tracked) -> tuple[Tracker, Callable[[], None]]:
     trackio = import_module("trackio")
-    opened = trackio.init(project=project, name=run.name, resume="allow")
+    opened = trackio.init(project=run.project, name=run.id, resume="allow")  # it knows runs by their names alone
     return _Wandb(opened), trackio.finish
 
 
-def _open_tensorboard(project: str, run: Path) -> tuple[Tracker, Callable[[], None]]:
-    writer = import_module("tensorboardX").SummaryWriter(str(run / "tensorboard"), comment=project)
+def _open_tensorboard(run: Tracked) -> tuple[Tracker, Callable[[], None]]:
+    writer = import_module("tensorboardX").SummaryWriter(str(run.folder / "tensorboard"), comment=run.project)
     return _TensorBoard(writer), writer.close
 
 
@@ -72,18 +92,30 @@ PACKAGES: Final[dict[TrackerName, str]] = {"wandb": "wandb", "trackio": "trackio
 
 
 @contextmanager
-def opened(names: Iterable[TrackerName], project: str, run: Path) -> Iterator[list[Tracker]]:
-    """The trackers of these names, opened; closed when the block ends."""
+def opened(
+    names: Iterable[TrackerName], run: Tracked, openers: Mapping[TrackerName, Opener] = OPENERS
+) -> Iterator[list[Tracker]]:
+    """The trackers of these names, as far as they can be opened; closed when the block ends."""
     with ExitStack() as stack:
         found = []
         for name in names:
             try:
-                tracker, close = OPENERS[name](project, run)
+                tracker, close = openers[name](run)
             except ImportError as e:
                 raise ConfigError(f"track: {name} is not installed: pip install {PACKAGES[name]}") from e
-            stack.callback(close)
+            except Exception as e:  # noqa: BLE001  # foreign code of any make
+                log.warning("%s could not be opened and is told nothing: %s: %s", name, type(e).__name__, e)
+                continue
+            stack.callback(_close, name, close)
             found.append(tracker)
         yield found
+
+
+def _close(name: TrackerName, close: Callable[[], None]) -> None:
+    try:
+        close()
+    except Exception as e:  # noqa: BLE001  # foreign code of any make
+        log.warning("%s could not be closed: %s: %s", name, type(e).__name__, e)
 
 
 def tell(listening: Iterable[Tracker], metrics: Metrics) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from webgym.errors import LeakageError, StoreError
+from webgym.errors import ConfigError, LeakageError, StoreError
 from webgym.loop.state import LoopFolder, PublishDone, ReplayDone, TrainDone
 from webgym.replay.buffer import replay
 from webgym.replay.settings import ReplaySettings
@@ -21,8 +21,8 @@ from webgym.store import Run
 from webgym.store.files import trouble
 from webgym.store.samples import read_samples
 from webgym.tasks.websites import site
-from webgym.train.checkpoint import OPTIMIZER
-from webgym.train.job import Progress, TrainJob, TrainSettings, train
+from webgym.train.job import NothingToLearn, Progress, TrainJob, TrainSettings, train
+from webgym.train.readiness import check_ready, optimizer_of
 
 Report = Callable[[Progress], None]
 
@@ -38,11 +38,36 @@ class Trainer:
     train: TrainSettings
     keep: int
     tested: frozenset[str] = frozenset()  # websites of the test set
+    continue_optimizer: bool = False  # go on with the state that lies with the first model
+
+    def start(self, iteration: int) -> tuple[Path, Path | None]:
+        """What an iteration's training starts from: the model that played it, and the state of its optimiser.
+
+        What an update of this run left is gone on with. The first model is only where the run begins: a state that somebody
+        else's training left with it is taken if that is asked for."""
+        model = self.folder.model(iteration, self.first)
+        if model.is_relative_to(self.folder.checkpoints):
+            return model, optimizer_of(model)
+        if not self.continue_optimizer:
+            return model, None
+        if self.train.backend == "llamafactory":
+            raise ConfigError("continue_optimizer needs train.backend 'native': LLaMA-Factory starts anew in every job")
+        if (state := optimizer_of(model)) is None:
+            raise ConfigError(f"continue_optimizer is set, and {model} has no optimizer folder: unset it, or name another")
+        return model, state
+
+
+def check(trainer: Trainer, iteration: int) -> None:
+    """Raise whatever would refuse an iteration's update, before its episodes are played. Blocks."""
+    check_ready(*trainer.start(iteration), trainer.train)
 
 
 def choose(trainer: Trainer, iteration: int, judge: str) -> ReplayDone:
     """Replay: write the samples to learn from. Blocks."""
     path = trainer.folder.samples(iteration)
+    with trouble(f"clearing {path.parent}"):
+        for left in path.parent.glob(f".{path.name}.*.staging"):  # of a replay that was killed
+            left.unlink()
     statistics = replay(
         trainer.store,
         path,
@@ -58,26 +83,29 @@ def choose(trainer: Trainer, iteration: int, judge: str) -> ReplayDone:
 
 
 async def learn(trainer: Trainer, iteration: int, report: Report | None = None) -> TrainDone:
-    """Train on the samples of an iteration; without any, the model stays as it is."""
+    """Train on the samples of an iteration; without any that can be trained on, the model stays as it is."""
     replayed = await asyncio.to_thread(trainer.folder.read, iteration, ReplayDone)
     if replayed is None:
         raise StoreError(f"iteration {iteration} of {trainer.folder.run} has no samples yet: replay comes first")
     if replayed.samples == 0:
         return TrainDone(result=None, reason="no sample was left to learn from")
     job = await asyncio.to_thread(_job, trainer, iteration)
-    return TrainDone(result=await train(job, report))
+    try:
+        return TrainDone(result=await train(job, report))
+    except NothingToLearn as e:
+        return TrainDone(result=None, reason=str(e))
 
 
 def _job(trainer: Trainer, iteration: int) -> TrainJob:
     """One update of the version that played this iteration."""
-    folder, model = trainer.folder, trainer.folder.model(iteration, trainer.first)
-    optimizer = model / OPTIMIZER
+    folder = trainer.folder
+    model, optimizer = trainer.start(iteration)
     return TrainJob(
         model=model,
         samples=folder.samples(iteration),
         images=(trainer.store.path / "images",),
         output=folder.checkpoint(iteration + 1),
-        optimizer=optimizer if optimizer.is_dir() else None,
+        optimizer=optimizer,
         iteration=iteration + 1,
         settings=trainer.train,
     )
@@ -89,7 +117,8 @@ def publish(trainer: Trainer, iteration: int) -> PublishDone:
     trained = folder.read(iteration, TrainDone)
     if trained is None:
         raise StoreError(f"iteration {iteration} of {folder.run} is not trained yet")
-    checkpoint = trained.result.checkpoint if trained.result else folder.model(iteration, trainer.first)
+    # Not the path in the result, which a run that was moved meanwhile has left.
+    checkpoint = folder.checkpoint(iteration + 1) if trained.result else folder.model(iteration, trainer.first)
     done = PublishDone(checkpoint=folder.named(checkpoint), version=iteration + 1)
     _prune(folder, folder.run / done.checkpoint, trainer.keep)
     return done

@@ -1,5 +1,5 @@
 """From samples to a new checkpoint, and from a checkpoint to a model that answers.
 
-torch and its company are imported by the modules that train and serve, which run in processes of their own: `job` and
-`checkpoint`, which the loop uses, import none of it.
+torch and its company are imported by the modules that train and serve, which run in processes of their own: `job`,
+`checkpoint` and `readiness`, which the loop uses, import none of it.
 """

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from webgym import logs
 from webgym.config import describe
 from webgym.errors import ConfigError, WebGymError
-from webgym.train.job import BAD_CONFIG, ENDS_WITH_PARENT, Progress, TrainJob
+from webgym.train.job import BAD_CONFIG, ENDS_WITH_PARENT, NothingToLearn, Progress, Refused, TrainJob
 
 FAILED = 1
 _GRACE = 5.0
@@ -31,8 +31,9 @@ def run_child(arguments: list[str], work: Callable[[TrainJob, Callable[[Progress
     try:
         if len(files) != 1:
             raise ConfigError("name the file of one training job")
-        work(read_job(Path(files[0])), _report)
+        work(read_job(Path(files[0])), _tell)
     except ConfigError as e:
+        _tell(Refused(refused="nothing" if isinstance(e, NothingToLearn) else "config", why=" ".join(str(e).split())))
         return _say(e, BAD_CONFIG)
     except WebGymError as e:
         return _say(e, FAILED)
@@ -48,9 +49,9 @@ def read_job(path: Path) -> TrainJob:
         raise ConfigError(f"{path}: {describe(e)}") from e
 
 
-def _report(progress: Progress) -> None:
+def _tell(said: Progress | Refused) -> None:
     with suppress(BrokenPipeError):
-        sys.stdout.write(progress.model_dump_json() + "\n")
+        sys.stdout.write(said.model_dump_json() + "\n")
         sys.stdout.flush()
 
 

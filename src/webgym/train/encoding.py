@@ -68,7 +68,11 @@ def load_processor(model: Path, *, min_pixels: int | None = None, max_pixels: in
     shim.activate()
     from transformers import AutoProcessor
 
-    processor = AutoProcessor.from_pretrained(model, local_files_only=True)
+    try:
+        processor = AutoProcessor.from_pretrained(model, local_files_only=True)
+    except (OSError, ValueError) as e:  # what it says of a file that is missing
+        said = str(e).strip().partition("\n")[0]
+        raise ConfigError(f"model: {model} has no processor and tokenizer that can be loaded: {said}") from e
     size = dict(processor.image_processor.size)
     limits = {"shortest_edge": min_pixels or size["shortest_edge"], "longest_edge": max_pixels or size["longest_edge"]}
     processor.image_processor.size = limits

@@ -12,21 +12,21 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from webgym.errors import ConfigError, TrainError
 from webgym.store.files import trouble
 from webgym.store.samples import Objective
-from webgym.train.checkpoint import is_complete
+from webgym.train.checkpoint import OPTIMIZER, is_complete
 from webgym.types import Wire
 
 RESULT: Final = "train.json"
-BAD_CONFIG: Final = 2  # how a child says that the job cannot be done as asked; the reason is its log's last line
+BAD_CONFIG: Final = 2  # how a child ends that cannot do its job as asked
 ENDS_WITH_PARENT: Final = "--ends-with-parent"
 _GRACE: Final = 10.0
 _LOOK: Final = 0.05
@@ -88,6 +88,8 @@ class TrainSettings(Wire):
             raise ValueError(f"min_pixels ({self.min_pixels}) is more than max_pixels ({self.max_pixels})")
         if self.backend == "llamafactory" and self.objective != "filtered_bc":
             raise ValueError(f"objective {self.objective!r} needs backend 'native': LLaMA-Factory only clones")
+        if self.backend == "llamafactory" and self.accelerate_config is not None:
+            raise ValueError("accelerate_config needs backend 'native': LLaMA-Factory would not read it")
         return self
 
 
@@ -118,7 +120,7 @@ class TrainResult(Wire):
     optimizer: Path | None = Field(None, description="State to hand to the next job; None: the backend keeps none.")
     updates: int
     samples: int = Field(description="Trained on, each counted once.")
-    left_out: int = Field(0, description="Samples longer than max_tokens.")
+    left_out: int = Field(0, description="Samples over max_tokens, or that the backend cannot take.")
     tokens: int = Field(description="Passed through the model for an update, without padding.")
     loss_before: float = Field(description="Over the first update.")
     loss_after: float = Field(description="Over the last update.")
@@ -127,6 +129,27 @@ class TrainResult(Wire):
     seconds: float = Field(description="Of the updates alone, without loading and saving.")
     seconds_total: float
     peak_memory: int = Field(0, description="Bytes: of the device if it is a GPU, else of the process.")
+
+
+class NothingToLearn(ConfigError):
+    """No sample of the job can be trained on. A caller who can do without an update keeps its model."""
+
+
+def nothing_to_learn(job: TrainJob, left_out: Mapping[str, int], held_back: int) -> NothingToLearn:
+    """Why no sample of a job can be trained on, in counts that add up to all of them."""
+    why = [*left_out.items(), ("are of tasks that validation holds back", held_back)]
+    told = ", ".join(f"{count} {reason}" for reason, count in why if count) or "there are none"
+    return NothingToLearn(f"samples: none of {job.samples} can be trained on: {told}")
+
+
+class Refused(Wire):
+    """Said by a child that cannot do its job as asked. A launcher in between makes of its exit status what it likes."""
+
+    refused: Literal["config", "nothing"]
+    why: str
+
+    def error(self) -> ConfigError:
+        return NothingToLearn(self.why) if self.refused == "nothing" else ConfigError(self.why)
 
 
 class Progress(Wire):
@@ -138,14 +161,20 @@ class Progress(Wire):
     tokens: int
 
 
+_SAID: Final[TypeAdapter[Progress | Refused]] = TypeAdapter(Progress | Refused)
+
+
 def read_result(checkpoint: Path) -> TrainResult | None:
     """What the job that made a checkpoint measured; None if there is no whole checkpoint."""
     if not is_complete(checkpoint):
         return None
     try:
-        return TrainResult.model_validate_json((checkpoint / RESULT).read_bytes())
+        result = TrainResult.model_validate_json((checkpoint / RESULT).read_bytes())
     except (OSError, ValidationError):
         return None
+    state = checkpoint / OPTIMIZER
+    # A run may have been moved or copied since: what was read is the checkpoint that is meant.
+    return result.model_copy(update={"checkpoint": checkpoint, "optimizer": state if state.is_dir() else None})
 
 
 async def train(job: TrainJob, report: Callable[[Progress], None] | None = None) -> TrainResult:
@@ -157,11 +186,11 @@ async def train(job: TrainJob, report: Callable[[Progress], None] | None = None)
         job.file.write_text(job.model_dump_json(indent=2) + "\n")
         log = job.log.open("ab")
     try:
-        status = await _run(command(job), log.fileno(), job.settings.deadline, report)
+        status, refused = await _run(command(job), log.fileno(), job.settings.deadline, report)
     finally:
         log.close()
-    if status == BAD_CONFIG:
-        raise ConfigError(_last_line(job.log))
+    if refused is not None:
+        raise refused.error()
     if status is None:
         raise TrainError(f"training took longer than {job.settings.deadline:g} s and was stopped; see {job.log}")
     if status != 0 or (result := read_result(job.output)) is None:
@@ -180,8 +209,10 @@ def command(job: TrainJob) -> list[str]:
     return [*launch, *native]
 
 
-async def _run(words: list[str], log: int, deadline: float, report: Callable[[Progress], None] | None) -> int | None:
-    """The exit status of a child, None if its time ran out. Its whole group is gone afterwards."""
+async def _run(
+    words: list[str], log: int, deadline: float, report: Callable[[Progress], None] | None
+) -> tuple[int | None, Refused | None]:
+    """The exit status of a child, None if its time ran out, and why it refused. Its whole group is gone afterwards."""
     child = await asyncio.create_subprocess_exec(
         *words,
         stdin=asyncio.subprocess.PIPE,  # held open: its end tells the child that we are gone
@@ -194,24 +225,28 @@ async def _run(words: list[str], log: int, deadline: float, report: Callable[[Pr
     assert child.stdout is not None
     try:
         async with asyncio.timeout(deadline):
-            await _listen(child.stdout, log, report)
-            return await child.wait()
+            refused = await _listen(child.stdout, log, report)
+            return await child.wait(), refused
     except TimeoutError:
-        return None
+        return None, None
     finally:
         await asyncio.shield(_end(child))
 
 
-async def _listen(lines: asyncio.StreamReader, log: int, report: Callable[[Progress], None] | None) -> None:
-    """Pass on what is progress; what others print goes to the log."""
+async def _listen(lines: asyncio.StreamReader, log: int, report: Callable[[Progress], None] | None) -> Refused | None:
+    """Pass on what is progress, return a refusal; what others print goes to the log."""
+    refused = None
     while line := await _line(lines):
         try:
-            progress = Progress.model_validate_json(line)
+            said = _SAID.validate_json(line)
         except ValidationError:
             os.write(log, line)
             continue
-        if report is not None:
-            report(progress)
+        if isinstance(said, Refused):
+            refused = said
+        elif report is not None:
+            report(said)
+    return refused
 
 
 async def _line(lines: asyncio.StreamReader) -> bytes:

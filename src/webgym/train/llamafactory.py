@@ -22,10 +22,11 @@ from typing import Final
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from webgym.errors import ConfigError, TrainError
+from webgym.errors import TrainError
 from webgym.train.checkpoint import ADAPTER, publishing
 from webgym.train.child import run_child
 from webgym.train.job import RESULT, Progress, TrainJob, TrainResult
+from webgym.train.readiness import check_adapter, llamafactory_cli
 from webgym.train.sharegpt import PLACEHOLDERS, TRAIN, VALIDATION, Written, write_data
 
 POLL: Final = 0.5
@@ -52,15 +53,9 @@ class Measured(BaseModel):
 
 def run(job: TrainJob, report: Callable[[Progress], None]) -> None:
     """Do a job with LLaMA-Factory."""
-    from webgym.train.weights import check_adapter
-
     began = time.monotonic()
-    check_adapter(job)
-    cli = job.settings.llamafactory.python.absolute().parent / "llamafactory-cli"
-    if not cli.is_file():
-        raise ConfigError(
-            f"llamafactory.python: there is no {cli}; `webgym env make llamafactory` makes the environment, or name another"
-        )
+    check_adapter(job.model, job.settings)
+    cli = llamafactory_cli(job.settings)
     with _scratch(job) as scratch:
         written = write_data(job, scratch)
         model = _with_limits(job, scratch)

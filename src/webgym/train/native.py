@@ -19,6 +19,7 @@ import resource
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -34,10 +35,10 @@ from webgym.train.batches import Batch, Collator, ahead, cut, endless, held_back
 from webgym.train.checkpoint import OPTIMIZER, publishing
 from webgym.train.child import run_child
 from webgym.train.encoding import Encoded, Encoder, ImageFolders, load_processor
-from webgym.train.job import RESULT, Progress, TrainJob, TrainResult, TrainSettings
+from webgym.train.job import RESULT, Progress, TrainJob, TrainResult, TrainSettings, nothing_to_learn
 from webgym.train.objectives import check, loss_of, token_logprobs
+from webgym.train.readiness import LORA, SHARDS
 from webgym.train.weights import (
-    SHARDS,
     Resume,
     adopt_shards,
     load_model,
@@ -118,19 +119,23 @@ def make_accelerator(settings: TrainSettings) -> Any:
 def load_data(job: TrainJob, processor: Any, images: ImageFolders, *, need_images: bool = False) -> Data:
     """Every sample as tokens; those that are too long, or that no model could read, are counted and left out."""
     encoder, settings = Encoder(processor, images), job.settings
-    data = Data([], [], 0)
-    left_out = 0
+    train: list[Encoded] = []
+    validation: list[Encoded] = []
+    left_out: Counter[str] = Counter()
     for sample in read_samples(job.samples):
         row = encoder.encode(sample)
-        if row is None or len(row) > settings.max_tokens or (need_images and not row.images):
-            left_out += 1
-            continue
-        check(row, settings.objective)
-        kept = data.validation if held_back(row.task, settings.validation, settings.seed) else data.train
-        kept.append(row)
-    if not data.train:
-        raise ConfigError(f"samples: none of {job.samples} can be trained on; {left_out} are over max_tokens")
-    return Data(data.train, data.validation, left_out)
+        if row is None:
+            left_out["spell image tokens"] += 1
+        elif len(row) > settings.max_tokens:
+            left_out[f"are over max_tokens ({settings.max_tokens})"] += 1
+        elif need_images and not row.images:
+            left_out["have no image, which several processes need"] += 1
+        else:
+            check(row, settings.objective)
+            (validation if held_back(row.task, settings.validation, settings.seed) else train).append(row)
+    if not train:
+        raise nothing_to_learn(job, left_out, len(validation))
+    return Data(train, validation, left_out.total())
 
 
 class Trainer:
@@ -217,6 +222,8 @@ class Trainer:
     def _update(self, number: int, rate: float, work: Iterator[tuple[Batch, int]]) -> tuple[float, int]:
         """One step of the optimiser; returns the mean loss over its tokens, and how many tokens were read."""
         accelerator, settings = self._accelerator, self._settings
+        # By the number of the update and not of the job: what a layer drops is drawn anew by every one of them.
+        torch.manual_seed((settings.seed * 1_000_003 + number) * int(accelerator.num_processes) + accelerator.process_index)
         for group in self._plain_optimizer.param_groups:
             group["lr"] = rate
         total = torch.zeros(2, device=accelerator.device)
@@ -257,7 +264,8 @@ class Trainer:
         """Write the checkpoint. Every process gathers, the first one writes; DeepSpeed's write what each of them has."""
         model, output = self._accelerator.unwrap_model(self._model), self._job.output
         gathered = self._accelerator.get_state_dict(self._model) or {}  # ZeRO-3 gives it to the first process alone
-        state = {name: one.detach().cpu() for name, one in gathered.items()}
+        adapter = self._settings.lora is not None  # of which the weights below it are no part: they stay where they are
+        state = {name: one.detach().cpu() for name, one in gathered.items() if not adapter or LORA in name}
         moments = {} if self._sharded else optimizer_tensors(self._model, self._plain_optimizer)
         shards = output.with_name(f".{output.name}.{SHARDS}.staging")
         if self._sharded:

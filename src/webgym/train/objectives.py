@@ -62,5 +62,10 @@ def check(row: Encoded, objective: Objective) -> None:
             f"objective: 'filtered_bc' clones whatever it is given, and a sample of task {row.task!r} has advantage "
             f"{row.advantage:g}: replay it for this objective"
         )
+    if objective == "reinforce" and abs(row.advantage) >= 1.0:  # a reward less the mean of a group that has both is below 1
+        raise ConfigError(
+            f"objective: 'reinforce' compares with a group's mean, and a sample of task {row.task!r} has advantage "
+            f"{row.advantage:g}: replay it for this objective"
+        )
     if objective == "grpo" and row.logprobs is None:
         raise ConfigError(f"objective: 'grpo' needs the rollout's logprobs, and a sample of task {row.task!r} has none")

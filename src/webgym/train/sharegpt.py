@@ -1,24 +1,29 @@
 """Samples as the data LLaMA-Factory reads: ShareGPT messages with images by path, and the file that describes them.
 
-Both trainers get the same samples. What LLaMA-Factory cannot express is left out and counted: a reply that was cut off (it
-always teaches the end of the turn), turns that do not alternate, and prompts over the limit (it would cut them). Its
-placeholders for media are set to words no page says, so that a page about HTML is not taken for a page of pictures.
+Both trainers get the same samples. LLaMA-Factory gets them as text and makes tokens of it by itself, so a reply that was
+said in other tokens than its text comes to is taught in the latter; how many are is logged. What it cannot express is left
+out and counted: a reply that was cut off (it always teaches the end of the turn), turns that do not alternate, and prompts
+over the limit (it would cut them). Its placeholders for media are set to words no page says, so that a page about HTML is
+not taken for a page of pictures.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from webgym.errors import ConfigError
 from webgym.store.samples import Sample, read_samples
 from webgym.train.batches import held_back
 from webgym.train.encoding import Encoder, ImageFolders, load_processor
-from webgym.train.job import TrainJob
+from webgym.train.job import TrainJob, nothing_to_learn
 from webgym.train.objectives import check
 from webgym.types import Turn
+
+log = logging.getLogger(__name__)
 
 IMAGE: Final = "<|webgym image|>"
 PLACEHOLDERS: Final = {
@@ -38,6 +43,7 @@ class Written:
     validation: int
     left_out: int
     tokens: int  # of all samples, once
+    respelled: int = 0  # whose text comes to other tokens than the rollout's
 
 
 def write_data(job: TrainJob, folder: Path) -> Written:
@@ -45,23 +51,39 @@ def write_data(job: TrainJob, folder: Path) -> Written:
     settings, images = job.settings, ImageFolders(job.images)
     encoder = Encoder(load_processor(job.model, min_pixels=settings.min_pixels, max_pixels=settings.max_pixels), images)
     counts = {TRAIN: 0, VALIDATION: 0}
-    left_out = tokens = 0
+    left_out: Counter[str] = Counter()
+    tokens = respelled = 0
     with (folder / f"{TRAIN}.jsonl").open("w") as train, (folder / f"{VALIDATION}.jsonl").open("w") as validation:
         for sample in read_samples(job.samples):
-            row = encoder.encode(sample) if _expressible(sample) else None
-            if row is None or len(row) + END_TOKENS > settings.max_tokens:
-                left_out += 1
+            if not _expressible(sample):
+                left_out["are cut off, or not in turns"] += 1
+                continue
+            said, row = encoder.encode(sample), encoder.encode(_as_text(sample))
+            if said is None or row is None:
+                left_out["spell image tokens"] += 1
+                continue
+            if len(row) + END_TOKENS > settings.max_tokens:
+                left_out[f"are over max_tokens ({settings.max_tokens})"] += 1
                 continue
             check(row, "filtered_bc")
+            respelled += said.ids != row.ids
             back = held_back(sample.task, settings.validation, settings.seed)
             line = {"messages": conversation(sample), "images": [str(images.path(one).absolute()) for one in row.images]}
             (validation if back else train).write(json.dumps(line, ensure_ascii=False) + "\n")
             counts[VALIDATION if back else TRAIN] += 1
             tokens += 0 if back else len(row)
     if not counts[TRAIN]:
-        raise ConfigError(f"samples: LLaMA-Factory can be trained on none of {job.samples}; {left_out} were left out")
+        raise nothing_to_learn(job, left_out, counts[VALIDATION])
+    if respelled:
+        log.warning("%d of %d samples are taught in other tokens than they were said in", respelled, sum(counts.values()))
     (folder / "dataset_info.json").write_text(json.dumps(_description(), indent=2) + "\n")
-    return Written(counts[TRAIN], counts[VALIDATION], left_out, tokens)
+    return Written(counts[TRAIN], counts[VALIDATION], left_out.total(), tokens, respelled)
+
+
+def _as_text(sample: Sample) -> Sample:
+    """A sample as LLaMA-Factory sees it: without the tokens of the rollout."""
+    reply = sample.reply.model_copy(update={"prompt_token_ids": None, "token_ids": None, "logprobs": None})
+    return sample.model_copy(update={"reply": reply})
 
 
 def conversation(sample: Sample) -> list[dict[str, str]]:

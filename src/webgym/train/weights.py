@@ -28,10 +28,9 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimi
 from webgym.errors import ConfigError
 from webgym.train.checkpoint import ADAPTER, COMPLETE, OPTIMIZER
 from webgym.train.job import RESULT, TrainJob
+from webgym.train.readiness import SHARDS, VISION, check_adapter
 from webgym.types import Wire
 
-VISION: Final = ".visual."
-SHARDS: Final = "deepspeed"
 _TAG: Final = "state"
 _FULL: Final = StateDictOptions(full_state_dict=True, cpu_offload=True)
 _NOT_COPIED: Final = frozenset({OPTIMIZER, ADAPTER, COMPLETE, RESULT})
@@ -51,17 +50,11 @@ def base_of(model: Path) -> Path:
     return Path(json.loads(config.read_text())["base_model_name_or_path"]) if config.is_file() else model
 
 
-def check_adapter(job: TrainJob) -> None:
-    """A model that has an adapter is trained with one: without it, what it learned so far would be lost."""
-    if (job.model / ADAPTER).is_dir() and job.settings.lora is None:
-        raise ConfigError(f"lora: {job.model} was trained with an adapter, and none is set; set it, or start from its base")
-
-
 def load_model(job: TrainJob) -> Any:
     """The model of a job, with what is to be trained marked so."""
     from transformers import AutoModelForImageTextToText
 
-    check_adapter(job)
+    check_adapter(job.model, job.settings)
     settings, continued, base = job.settings, (job.model / ADAPTER).is_dir(), base_of(job.model)
     dtype = torch.bfloat16 if settings.lora is not None and settings.bf16 else torch.float32
     model = AutoModelForImageTextToText.from_pretrained(base, dtype=dtype, local_files_only=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from webgym import demo
 from webgym.config import load
 from webgym.demonstrating.settings import WarmUpSettings
 from webgym.demonstrating.warming import write_families
@@ -61,3 +62,10 @@ def test_the_warm_up_shows_pages_as_the_loop_will(tmp_path):
     assert shown.worlds == loop.worlds
     assert loop.checkpoint == Path("runs/proof/seed-0/warm")
     assert loop.tasks == Path("runs/proof/tasks.parquet")
+    assert loop.continue_optimizer, "practice goes on with the warm-up's optimiser"
+
+
+def test_the_demo_goes_on_with_the_optimiser_of_its_warm_up(tmp_path):
+    loop = demo._loop(demo.DemoSettings(folder=tmp_path), 8090, tmp_path / "warm")
+    assert loop.continue_optimizer
+    assert loop.checkpoint == tmp_path / "warm"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,11 +14,14 @@ from webgym.loop import metrics, trackers
 from webgym.loop.commands import run_plot
 from webgym.loop.figures import Figures, Rate
 from webgym.loop.plot import Point, learning_curve
+from webgym.loop.settings import Tracker as TrackerName
 from webgym.loop.state import EvaluateDone, JudgeDone, LoopFolder, ReplayDone, RolloutDone, TrainDone
+from webgym.loop.trackers import Opener, Tracked, Tracker
 from webgym.replay.statistics import ReplayStatistics
 from webgym.store.files import Disk
 from webgym.train.job import TrainResult
 
+Opened = tuple[Tracker, Callable[[], None]]
 ROLLED = Figures(planned=10, by_band={"easy": Rate(passed=3, of=8)}, kept=9, steps=27, invalid=3, outcomes={"infra": 1})
 TESTED = Figures(planned=20, by_band={"easy": Rate(passed=5, of=10), "hard": Rate(passed=0, of=10)}, kept=20, steps=40)
 RESULT = TrainResult(
@@ -87,9 +90,38 @@ def test_a_tracker_that_fails_costs_nobody_else_their_numbers(folder: LoopFolder
     assert "no network" in caplog.text
 
 
+def tracked(folder: Path, created: float = 1.0) -> Tracked:
+    return Tracked("p", folder, created)
+
+
 def test_a_tracker_that_is_not_installed_is_named_with_its_package(tmp_path: Path):
-    with pytest.raises(ConfigError, match="pip install tensorboardX"), trackers.opened(["tensorboard"], "p", tmp_path):
+    with pytest.raises(ConfigError, match="pip install tensorboardX"), trackers.opened(["tensorboard"], tracked(tmp_path)):
         pass
+
+
+def test_a_tracker_that_cannot_be_opened_or_closed_does_not_end_the_run(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    def refuses(run: Tracked) -> Opened:
+        raise ConnectionError("no network")
+
+    def stays_open(run: Tracked) -> Opened:
+        def close() -> None:
+            raise TimeoutError("it does not end")
+
+        return listening, close
+
+    listening = Listening()
+    openers: dict[TrackerName, Opener] = {"wandb": refuses, "trackio": stays_open}
+    with caplog.at_level(logging.WARNING), trackers.opened(["wandb", "trackio"], tracked(tmp_path), openers) as found:
+        assert found == [listening]
+    assert "wandb could not be opened and is told nothing: ConnectionError: no network" in caplog.text
+    assert "trackio could not be closed: TimeoutError: it does not end" in caplog.text
+
+
+def test_runs_of_one_name_are_told_apart_and_a_run_that_moved_is_the_same(tmp_path: Path):
+    here, there = tracked(tmp_path / "a" / "loop"), tracked(tmp_path / "b" / "loop", created=2.0)
+    assert here.name == there.name == "loop"
+    assert here.id != there.id
+    assert tracked(tmp_path / "c" / "loop").id == here.id
 
 
 def test_a_spoiled_file_is_told_as_such(tmp_path: Path):

@@ -6,13 +6,17 @@ import asyncio
 import signal
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from webgym.errors import EndpointDown, TrainError
-from webgym.loop.serving import ModelHost
+from webgym.errors import EndpointDown, RolloutStopped, TrainError
+from webgym.loop.phases import persistent
+from webgym.loop.serving import LOOK_SECONDS, REVIVALS, ModelHost
+from webgym.rolling.assembly import Played
 
 NAP = "import time; time.sleep(600)"
 FAMILY = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {NAP!r}]); time.sleep(600)"
@@ -23,8 +27,8 @@ class Sleeping:
 
     url, model = "http://127.0.0.1:1/v1", "policy"
 
-    def __init__(self, *, stops: bool = True, reloads: bool = True) -> None:
-        self._stops, self._reloads = stops, reloads
+    def __init__(self, *, stops: bool = True, reloads: bool = True, revives: bool = True) -> None:
+        self._stops, self._reloads, self._revives = stops, reloads, revives
         self.told: list[str] = []
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -32,6 +36,17 @@ class Sleeping:
         self.told.append(f"start {checkpoint}")
         self.process = await asyncio.to_thread(subprocess.Popen, [sys.executable, "-c", FAMILY], start_new_session=True)
         await asyncio.sleep(0.3)
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    async def revive(self, checkpoint: Path) -> None:
+        self.told.append(f"revive {checkpoint}")
+        if not self._revives:
+            raise EndpointDown("it will not")
+        await self.stop()
+        await self.start(checkpoint)
 
     async def reload(self, checkpoint: Path) -> None:
         self.told.append(f"reload {checkpoint}")
@@ -92,6 +107,68 @@ async def test_a_server_that_died_is_started_again():
         server.process.send_signal(signal.SIGKILL)
         server.process.wait(10)
         await host.serve(A)
+    assert server.told == ["start a", "stop", "start a", "stop"]
+
+
+async def die(server: Sleeping) -> None:
+    assert server.process is not None
+    server.process.send_signal(signal.SIGKILL)
+    await asyncio.to_thread(server.process.wait, 10)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not true():  # noqa: ASYNC110 - another process has no event to wait for
+            await asyncio.sleep(0.05)
+
+
+async def test_a_server_that_dies_while_it_is_needed_is_started_again_where_it_was():
+    server = Sleeping()
+    async with ModelHost(server, stay=True) as host:
+        await host.serve(A)
+        async with host.kept_up():
+            await die(server)
+            await until(lambda: server.running)
+            assert not await host.steady(), "what failed meanwhile may have failed by it"
+            assert await host.serve(A) == (server.url, server.model)
+            assert await host.steady()
+        await die(server)
+        await asyncio.sleep(2 * LOOK_SECONDS)
+        assert not server.running, "nobody needs it now"
+    assert server.told == ["start a", "revive a", "stop", "start a", "stop"]
+
+
+async def test_a_server_that_cannot_be_started_again_is_given_up_and_ends_nothing_else():
+    server = Sleeping(revives=False)
+    async with ModelHost(server, stay=True) as host:
+        await host.serve(A)
+        async with host.kept_up():
+            await die(server)
+            await until(lambda: server.told.count("revive a") == REVIVALS)
+            await asyncio.sleep(2 * LOOK_SECONDS)
+    assert server.told.count("revive a") == REVIVALS
+
+
+async def test_a_rollout_survives_one_death_of_its_model_server():
+    server, attempts = Sleeping(), 0
+
+    async def none() -> Counter[str]:
+        return Counter()
+
+    async with ModelHost(server, stay=True) as host:
+
+        async def attempt() -> Played:
+            nonlocal attempts
+            attempts += 1
+            await host.serve(A)
+            if attempts > 1:
+                return Played(20)
+            await die(server)
+            return Played(20, failure=RolloutStopped("20 of the last 20 episodes failed"))
+
+        played = await persistent(attempt, none, most=0.1, steady=host.steady, say=lambda _: None)
+        assert played.failure is None
+        assert await host.steady()
     assert server.told == ["start a", "stop", "start a", "stop"]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from webgym.loop.figures import Figures
 from webgym.loop.phases import Stopper
-from webgym.loop.running import order
+from webgym.loop.running import order, over_before
 from webgym.loop.settings import Evaluation, LoopSettings
-from webgym.loop.state import LoopFolder, PublishDone
+from webgym.loop.state import EvaluateDone, LoopFolder, PublishDone
 from webgym.store.files import Disk
 
 PHASES = ["rollout", "judge", "replay", "train", "publish"]
@@ -48,6 +49,18 @@ def test_more_iterations_may_be_asked_for_later(tmp_path: Path):
     folder.finish(0, PublishDone(checkpoint="checkpoints/000001", version=1))
     assert list(order(settings, folder)) == []
     assert next(iter(order(settings.model_copy(update={"iterations": 2}), folder))) == (1, "rollout")
+
+
+def test_trackers_are_told_again_of_what_was_over_when_the_last_process_died(tmp_path: Path):
+    settings, folder = loop(tmp_path, iterations=2, every=2)
+    assert over_before(settings, folder) is None
+    folder.finish(0, PublishDone(checkpoint="checkpoints/000001", version=1))
+    assert over_before(settings, folder) == 0
+    folder.finish(1, PublishDone(checkpoint="checkpoints/000002", version=2))
+    assert over_before(settings, folder) == 1
+    folder.finish(2, EvaluateDone(judge="j", figures=Figures()))
+    assert over_before(settings, folder) == 2
+    assert over_before(settings.model_copy(update={"iterations": 3}), folder) == 1
 
 
 def test_a_stopper_stops_what_is_under_way_and_what_begins_later():

@@ -15,10 +15,10 @@ from webgym.train.tiny import make_tiny
 ROOT = Path(__file__).parents[3]
 
 
-def rehearsed(*arguments: str) -> str:
+def rehearsed(*arguments: str, status: int = 0) -> str:
     settings = load(LoopSettings, [*arguments, "--dry-run"], command="webgym train")
     console = Console(record=True, width=400)
-    assert rehearse(settings, console) == 0
+    assert rehearse(settings, console) == status
     return console.export_text()
 
 
@@ -64,6 +64,34 @@ def test_a_batch_is_built_by_the_trainers_own_code(tmp_path: Path):
 def test_samples_longer_than_training_takes_are_told(tmp_path: Path):
     model = make_tiny(tmp_path / "tiny")
     given = ["--run", str(tmp_path / "run"), "--worlds.port=8090", "--checkpoint", str(model), "--train.batch=1"]
-    said = rehearsed(*given, "--train.max-tokens=64")
+    said = rehearsed(*given, "--train.max-tokens=64", status=1)
     assert "DOES NOT FIT" in said
     assert "1 LONGER than train.max_tokens" in said
+
+
+@pytest.mark.parametrize("name", ["train-paper", "train-lora-24gb"])
+def test_the_prompts_of_a_config_make_a_batch_with_any_model_of_the_family(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(ROOT)
+    given = ["--config", f"configs/{name}.yaml", "--run", str(tmp_path / "run")]
+    said = rehearsed(*given, "--checkpoint", str(make_tiny(tmp_path / "tiny")))
+    assert "1 samples made for this" in said
+    assert "FAILED" not in said
+
+
+def test_a_checkpoint_without_its_small_files_is_told_and_no_traceback(tmp_path: Path):
+    model = make_tiny(tmp_path / "tiny")
+    for path in model.iterdir():
+        if path.name != "config.json":
+            path.unlink()
+    given = ["--run", str(tmp_path / "run"), "--worlds.port=8090", "--checkpoint", str(model)]
+    said = rehearsed(*given, status=1)
+    assert "FAILED: model: " in said
+    assert "has no processor and tokenizer that can be loaded" in said
+
+
+def test_the_host_memory_of_a_merge_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    line = next(line for line in rehearsed("--config", "configs/train-lora-24gb.yaml").splitlines() if "host memory" in line)
+    assert "49.0 GiB while the adapter is merged" in line

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.unit.replay.making import JUDGE, Plan, make_run
+from tests.unit.replay.making import JUDGE, Plan, make_episode, make_run
+from tests.unit.train.learning import make_model, make_sample
 from webgym.errors import ConfigError, LeakageError, StoreError
 from webgym.loop.commands import run_update
 from webgym.loop.settings import UpdateSettings
 from webgym.loop.state import LoopFolder, PublishDone, ReplayDone, TrainDone
-from webgym.loop.training import Trainer, choose, learn, publish
+from webgym.loop.training import Trainer, check, choose, learn, publish
 from webgym.replay.settings import ReplaySettings
 from webgym.store import Run
-from webgym.store.samples import read_samples
+from webgym.store.samples import read_samples, write_samples
+from webgym.tasks.files import write_tasks
 from webgym.train.checkpoint import is_complete, publishing
 from webgym.train.job import TrainResult, TrainSettings
 
@@ -30,6 +33,15 @@ def test_replay_writes_the_successes_of_the_judge_that_is_named(tmp_path: Path):
         assert (done.samples, done.statistics.kept) == (3, 3)
         assert {one.task for one in read_samples(trainer(run).folder.samples(0))} == {"a"}
         assert choose(trainer(run), 0, "somebody else").samples == 0
+
+
+def test_replay_clears_what_one_that_was_killed_left(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        left = trainer(run).folder.samples(0).with_name(".samples.parquet.0a0b.staging")
+        left.parent.mkdir(parents=True)
+        left.touch()
+        choose(trainer(run), 0, JUDGE)
+        assert [path.name for path in left.parent.iterdir()] == ["samples.parquet"]
 
 
 def test_a_sample_on_a_website_that_is_tested_on_stops_the_run(tmp_path: Path):
@@ -83,7 +95,80 @@ def test_the_first_model_is_never_removed(tmp_path: Path):
         assert mine.first.is_dir()
 
 
+async def test_samples_that_cannot_be_trained_on_leave_the_model_as_it_is(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a", verdict="failure")]) as run:
+        short = TrainSettings(max_tokens=16, device="cpu", threads=1)
+        mine = replace(trainer(run), first=make_model(tmp_path / "first"), train=short)
+        mine.folder.finish(0, choose(mine, 0, JUDGE).model_copy(update={"samples": 3}))
+        write_samples(mine.folder.samples(0), [make_sample(run.images, n) for n in range(3)])
+        done = await learn(mine, 0)
+        assert done.result is None
+        assert "3 are over max_tokens (16)" in done.reason
+        mine.folder.finish(0, done)
+        assert publish(mine, 0).checkpoint == str(tmp_path / "first")
+
+
+def test_a_model_is_published_where_the_run_is_now(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        mine = trainer(run)
+        done = made(mine, 1)
+        assert done.result is not None
+        elsewhere = done.result.model_copy(update={"checkpoint": tmp_path / "before it was moved" / "000001"})
+        mine.folder.finish(0, done.model_copy(update={"result": elsewhere}))
+        assert publish(mine, 0).checkpoint == "checkpoints/000001"
+
+
+# ── The optimiser ──
+
+
+def test_the_optimiser_of_the_first_model_is_taken_only_if_that_is_asked_for(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        mine = trainer(run)
+        (mine.first / "optimizer").mkdir(parents=True)
+        assert mine.start(0) == (mine.first, None)
+        assert replace(mine, continue_optimizer=True).start(0) == (mine.first, mine.first / "optimizer")
+        mine.folder.finish(0, TrainDone(result=None))
+        mine.folder.finish(0, publish(mine, 0))
+        assert mine.start(1) == (mine.first, None), "an iteration that learned nothing leaves the first model the first"
+
+
+def test_an_update_goes_on_with_the_optimiser_of_the_one_before(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        mine = trainer(run)
+        mine.folder.finish(0, made(mine, 1))
+        mine.folder.finish(0, publish(mine, 0))
+        checkpoint = mine.folder.checkpoint(1)
+        (checkpoint / "optimizer").mkdir()
+        assert mine.start(1) == (checkpoint, checkpoint / "optimizer")
+
+
+def test_an_optimiser_that_is_asked_for_and_is_not_there_or_not_used_is_an_error(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        mine = replace(trainer(run), continue_optimizer=True)
+        with pytest.raises(ConfigError, match=r"continue_optimizer is set, and .* has no optimizer folder"):
+            check(mine, 0)
+        with pytest.raises(ConfigError, match=r"continue_optimizer needs train\.backend 'native'"):
+            check(replace(mine, train=TrainSettings(backend="llamafactory")), 0)
+
+
 # ── webgym update ──
+
+
+def test_update_refuses_a_sample_on_a_website_that_its_tasks_test(tmp_path: Path):
+    make_run(tmp_path / "run", [Plan("a", website="http://www.secret.localhost")]).close()
+    tasks = tmp_path / "tasks.parquet"
+    write_tasks(tasks, [make_episode(Plan("t", website="http://secret.localhost", split="test"), "0" * 64).task])
+    settings = UpdateSettings(run=tmp_path / "run", checkpoint=tmp_path / "first", tasks=tasks)
+    with pytest.raises(LeakageError, match=r"www\.secret\.localhost"):
+        run_update(settings)
+
+
+def test_update_clears_what_a_job_that_died_left(tmp_path: Path):
+    make_run(tmp_path / "run", [Plan("a", verdict="failure")]).close()
+    left = tmp_path / "run" / "checkpoints" / ".000001.0a0b.staging"
+    left.mkdir(parents=True)
+    assert run_update(UpdateSettings(run=tmp_path / "run", checkpoint=tmp_path / "first")) == 0
+    assert not left.exists()
 
 
 def test_update_does_the_first_iteration_that_is_not_updated(tmp_path: Path):

@@ -16,7 +16,7 @@ from tests.unit.train.learning import QUICK, make_job, train_in
 from webgym.config import describe
 from webgym.errors import ConfigError, TrainError
 from webgym.train.checkpoint import is_complete
-from webgym.train.job import TrainJob, TrainResult, TrainSettings, command, read_result, train
+from webgym.train.job import NothingToLearn, TrainJob, TrainResult, TrainSettings, command, read_result, train
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -54,6 +54,22 @@ async def test_a_job_runs_in_a_process_of_its_own_and_is_not_run_twice(model: Pa
     assert await train(job, told.append) == result
     assert len(told) == 2
     assert (job.output / "complete.json").stat().st_mtime_ns == written
+    moved = job.output.rename(tmp_path / "moved")
+    found = read_result(moved)
+    assert found is not None
+    assert (found.checkpoint, found.optimizer) == (moved, moved / "optimizer"), "it is where it was found"
+
+
+async def test_an_adapter_is_learned_in_bfloat16_and_merged_into_the_models_own_precision(
+    model: Path, tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file
+
+    saving = changed(lora={"rank": 4}, lr=1e-2, bf16=True, gradient_checkpointing=True)
+    result = await train(make_job(tmp_path, model, 4, saving))
+    assert result.loss_after < result.loss_before
+    before, after = (load_file(folder / "model.safetensors") for folder in (model, result.checkpoint))
+    assert {name: one.dtype for name, one in before.items()} == {name: one.dtype for name, one in after.items()}
 
 
 async def test_a_job_that_hangs_is_stopped_at_its_deadline(model: Path, tmp_path: Path) -> None:
@@ -101,11 +117,19 @@ async def test_a_job_does_not_outlive_the_process_that_wanted_it(model: Path, tm
 
 async def test_what_is_wrong_with_a_job_is_said_with_the_name_of_the_field(model: Path, tmp_path: Path) -> None:
     job = make_job(tmp_path, model, 4, changed(max_tokens=16))
-    with pytest.raises(ConfigError, match="max_tokens"):
+    with pytest.raises(NothingToLearn, match=r"4 are over max_tokens \(16\)"):
         await train(job)
     broken = make_job(tmp_path, tmp_path / "no model here", output=tmp_path / "checkpoints" / "000001")
     with pytest.raises((ConfigError, TrainError), match="model"):
         await train(broken)
+
+
+async def test_a_refusal_is_heard_through_a_launcher_that_makes_a_failure_of_it(model: Path, tmp_path: Path) -> None:
+    config = tmp_path / "one.yaml"
+    config.write_text("compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_processes: 1\nuse_cpu: true\n")
+    job = make_job(tmp_path, model, 4, changed(max_tokens=16, accelerate_config=config))
+    with pytest.raises(NothingToLearn, match="4 are over max_tokens"):
+        await train(job)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +142,7 @@ async def test_what_is_wrong_with_a_job_is_said_with_the_name_of_the_field(model
         ({"lora": {"rank": 0}}, "lora.rank"),
         ({"min_pixels": 900, "max_pixels": 800}, "min_pixels (900) is more than max_pixels (800)"),
         ({"backend": "llamafactory", "objective": "grpo"}, "objective 'grpo' needs backend 'native'"),
+        ({"backend": "llamafactory", "accelerate_config": "a.yaml"}, "accelerate_config needs backend 'native'"),
     ],
 )
 def test_a_bad_setting_is_named(wrong: dict[str, object], field: str) -> None:

@@ -15,7 +15,7 @@ from webgym.errors import ConfigError
 from webgym.store.samples import Sample, read_samples, write_samples
 from webgym.train import llamafactory
 from webgym.train.encoding import Encoder, ImageFolders, load_processor
-from webgym.train.job import LlamaFactory, TrainSettings, read_result, train
+from webgym.train.job import LlamaFactory, NothingToLearn, TrainSettings, read_result, train
 from webgym.train.sharegpt import IMAGE, Written, write_data
 from webgym.types import Reply, TextPart, Turn
 
@@ -57,8 +57,20 @@ def test_what_it_cannot_express_is_counted_and_left_out(model: Path, tmp_path: P
     written = write_data(make_job(tmp_path, model, 4, SETTINGS), tmp_path)
     assert (written.samples, written.left_out) == (1, 3)
     write_samples(tmp_path / "samples.parquet", odd_ones(sample))
-    with pytest.raises(ConfigError, match="samples"):
+    with pytest.raises(NothingToLearn, match="3 are cut off, or not in turns"):
         write_data(make_job(tmp_path, model, 3, SETTINGS), tmp_path)
+
+
+def test_what_is_taught_is_counted_in_the_tokens_of_the_text(model: Path, tmp_path: Path) -> None:
+    sample, processor = make_sample(make_images(tmp_path / "images"), 1), load_processor(model)
+    row = Encoder(processor, ImageFolders((tmp_path / "images",))).encode(sample)
+    assert row is not None
+    spelled = tuple(token for letter in sample.reply.text for token in processor.tokenizer(letter)["input_ids"])
+    told = {"token_ids": spelled, "prompt_token_ids": tuple(row.ids[: -row.reply])}
+    other = sample.model_copy(update={"reply": sample.reply.model_copy(update=told)})
+    write_samples(tmp_path / "samples.parquet", [sample, other])
+    written = write_data(make_job(tmp_path, model, 2, SETTINGS), tmp_path)
+    assert (written.samples, written.respelled, written.tokens) == (2, 1, 2 * len(row))
 
 
 def test_held_back_tasks_are_the_same_as_the_native_trainers(model: Path, tmp_path: Path) -> None:

@@ -15,9 +15,13 @@ from tests.unit.train.learning import QUICK, make_images, make_job, make_sample
 from webgym.errors import ConfigError
 from webgym.store.samples import write_samples
 from webgym.train import native
+from webgym.train.batches import held_back
 from webgym.train.checkpoint import is_complete
 from webgym.train.encoding import ImageFolders, load_processor
-from webgym.train.job import Lora, Progress, TrainJob, TrainResult, TrainSettings, read_result
+from webgym.train.job import Lora, NothingToLearn, Progress, TrainJob, TrainResult, TrainSettings, read_result
+from webgym.train.readiness import check_ready
+from webgym.train.weights import load_model
+from webgym.types import Reply
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -56,6 +60,7 @@ def test_resuming_is_identical_to_the_bit_to_never_having_stopped(model: Path, t
     whole = done(make_job(tmp_path, model, 8, changed(updates=4), output=tmp_path / "whole"))
     half = done(make_job(tmp_path, model, 8, changed(updates=2), output=tmp_path / "half"))
     rest = make_job(tmp_path, half.checkpoint, 8, changed(updates=2), output=tmp_path / "rest", optimizer=half.optimizer)
+    check_ready(half.checkpoint, half.optimizer, rest.settings)
     ended = done(rest)
     assert not same(weights(half), weights(ended))
     assert same(weights(whole), weights(ended))
@@ -112,12 +117,29 @@ def test_an_adapter_is_merged_for_servers_and_kept_for_the_next_job(model: Path,
     whole = done(make_job(tmp_path, model, 8, changed(lora, updates=4), output=tmp_path / "whole"))
     half = done(make_job(tmp_path, model, 8, lora, output=tmp_path / "half"))
     rest = done(make_job(tmp_path, half.checkpoint, 8, lora, output=tmp_path / "rest", optimizer=half.optimizer))
+    check_ready(half.checkpoint, half.optimizer, lora)
+    with pytest.raises(ConfigError, match="vision tower"):
+        check_ready(half.checkpoint, None, changed(lora, freeze_vision=True))
     base = load_file(model / "model.safetensors")
     assert weights(half).keys() == base.keys()
     assert not same(weights(half), base)
     assert same(weights(whole), weights(rest))
     with pytest.raises(ConfigError, match="lora"):
         done(make_job(tmp_path, half.checkpoint, 8, QUICK, output=tmp_path / "other"))
+
+
+def test_what_an_adapter_drops_is_drawn_by_the_update_and_not_by_the_job(model: Path, tmp_path: Path) -> None:
+    lora = changed(lora=Lora(rank=4, dropout=0.5).model_dump(), lr=1e-2, updates=2)
+    whole = done(make_job(tmp_path, model, 8, changed(lora, updates=4), output=tmp_path / "whole"))
+    half = done(make_job(tmp_path, model, 8, lora, output=tmp_path / "half"))
+    rest = done(make_job(tmp_path, half.checkpoint, 8, lora, output=tmp_path / "rest", optimizer=half.optimizer))
+    assert same(weights(whole), weights(rest))
+
+
+def test_an_adapter_on_weights_in_bfloat16_is_trained_in_float32(model: Path, tmp_path: Path) -> None:
+    loaded = load_model(make_job(tmp_path, model, 4, changed(lora=Lora(rank=4).model_dump(), bf16=True)))
+    assert {one.dtype for one in loaded.parameters() if one.requires_grad} == {torch.float32}
+    assert {one.dtype for one in loaded.parameters() if not one.requires_grad} == {torch.bfloat16}
 
 
 def test_a_frozen_vision_tower_stays_as_it_is(model: Path, tmp_path: Path) -> None:
@@ -151,6 +173,18 @@ def test_samples_that_are_too_long_are_counted_and_left_out(model: Path, tmp_pat
     with pytest.raises(ConfigError, match="max_tokens"):
         done(job.model_copy(update={"settings": changed(max_tokens=16)}))
     assert not is_complete(job.output)
+
+
+def test_a_job_without_anything_to_learn_says_why_of_every_sample(model: Path, tmp_path: Path) -> None:
+    images = make_images(tmp_path / "images")
+    forged = make_sample(images, 1, reply=Reply(text="<|image_pad|>"))
+    long = make_sample(images, 2, reply=Reply(text="on and on " * 400))
+    write_samples(tmp_path / "samples.parquet", [make_sample(images, 0), forged, long, long])
+    held = next(seed for seed in range(100) if held_back("task-0", 0.5, seed))
+    job = make_job(tmp_path, model, 4, changed(validation=0.5, seed=held, max_tokens=1000))
+    said = r"1 spell image tokens, 2 are over max_tokens \(1000\), 1 are of tasks that validation holds back"
+    with pytest.raises(NothingToLearn, match=said):
+        native.load_data(job, load_processor(model), ImageFolders(job.images))
 
 
 def test_grpo_moves_toward_what_did_better_than_its_group(model: Path, tmp_path: Path) -> None:

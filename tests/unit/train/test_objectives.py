@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from dataclasses import replace
 
 import pytest
 import torch
@@ -61,3 +62,5 @@ def test_samples_made_for_another_objective_are_refused() -> None:
     with pytest.raises(ConfigError, match="logprobs"):
         check(row, "grpo")
     check(row, "reinforce")
+    with pytest.raises(ConfigError, match=r"reinforce.*advantage 1:"):
+        check(replace(row, advantage=1.0), "reinforce")

@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -45,9 +46,19 @@ class Embedded:
     def tree(self) -> list[psutil.Process]:
         return self._process.tree() if self._process is not None else []
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.running
+
     async def start(self, checkpoint: Path) -> None:
+        await self._start(checkpoint, self.settings)
+
+    async def revive(self, checkpoint: Path) -> None:
+        await self._start(checkpoint, self.settings.model_copy(update={"port": urlsplit(self._root).port}))
+
+    async def _start(self, checkpoint: Path, settings: EmbeddedSettings) -> None:
         await self.stop()
-        folder, settings = check_checkpoint(checkpoint), self.settings
+        folder = check_checkpoint(checkpoint)
         key_for(settings.host, settings.key_variable)
         arguments = [sys.executable, "-m", "webgym.train.serving.embedded", str(folder), settings.model_dump_json()]
         self._process = process = await ServerProcess.start(arguments, name="the model server", write_to=settings.log)
@@ -92,8 +103,7 @@ class Embedded:
             self.freed = await process.stop()
 
     async def healthy(self) -> bool:
-        running = self._process is not None and self._process.running
-        return running and await answers(f"{self._root}/health")
+        return self.running and await answers(f"{self._root}/health")
 
     async def _failed(self) -> None:
         process, self._process = self._process, None

@@ -3,13 +3,14 @@
     server = model_server(settings)
     await server.start(checkpoint)         # ready when this returns
     …                                      # rollouts ask server.url for server.model
+    await server.revive(checkpoint)        # if its process died: again, at the same address
     await server.reload(newer)             # every later reply is of the new weights, none mixes both
     await server.stop()                    # its processes and their memory are gone
 
-Invariants. `start`, `reload` and `stop` either do what they say or raise (`ConfigError` for what a person must repair,
-`EndpointDown` for what may work again); a `start` that fails leaves no process. After a `reload` that returned, nothing made
-by the old weights is used. After one that raised, the server answers with the old weights or not at all, and `start` works.
-`stop` may be called at any time, any number of times.
+Invariants. `start`, `revive`, `reload` and `stop` either do what they say or raise (`ConfigError` for what a person must
+repair, `EndpointDown` for what may work again); a `start` that fails leaves no process. After a `reload` that returned,
+nothing made by the old weights is used. After one that raised, the server answers with the old weights or not at all, and
+`start` works. `stop` may be called at any time, any number of times.
 """
 
 from __future__ import annotations
@@ -50,7 +51,16 @@ class ModelServer(Protocol):
         """The name that requests must give."""
         ...
 
+    @property
+    def running(self) -> bool:
+        """Whether its process is there. One that others run is theirs to look after: it always is."""
+        ...
+
     async def start(self, checkpoint: Path) -> None: ...
+
+    async def revive(self, checkpoint: Path) -> None:
+        """Start one that died at the address it had, where its clients still ask."""
+        ...
 
     async def reload(self, checkpoint: Path) -> None: ...
 

@@ -39,6 +39,13 @@ class External:
             raise EndpointDown(f"the model server at {self.settings.url} does not answer")
         await self.reload(checkpoint)
 
+    @property
+    def running(self) -> bool:
+        return True
+
+    async def revive(self, checkpoint: Path) -> None:
+        await self.start(checkpoint)
+
     async def reload(self, checkpoint: Path) -> None:
         folder, settings = check_checkpoint(checkpoint), self.settings
         if settings.reload_url is not None:

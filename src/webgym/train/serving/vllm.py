@@ -12,6 +12,7 @@ import asyncio
 import logging
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -35,6 +36,12 @@ ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
     "VLLM_SERVER_DEV_MODE": "1",
 }
+
+
+def require_vllm(settings: VllmSettings) -> None:
+    """Raise ConfigError if its environment is not there."""
+    if not settings.python.is_file():
+        raise ConfigError(f"vLLM's environment is not there ({settings.python}): make it with `webgym env make serve`")
 
 
 class _Reset(BaseModel):
@@ -66,12 +73,20 @@ class Vllm:
     def tree(self) -> list[psutil.Process]:
         return self._process.tree() if self._process is not None else []
 
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.running
+
     async def start(self, checkpoint: Path) -> None:
+        await self._start(checkpoint, self.settings.port or free_port())
+
+    async def revive(self, checkpoint: Path) -> None:
+        await self._start(checkpoint, urlsplit(self._root).port or free_port())
+
+    async def _start(self, checkpoint: Path, port: int) -> None:
         await self.stop()
         folder, settings = check_checkpoint(checkpoint), self.settings
-        if not settings.python.is_file():
-            raise ConfigError(f"vLLM's environment is not there ({settings.python}): make it with `webgym env make serve`")
-        port = settings.port or free_port()
+        require_vllm(settings)
         paths = [str(EXTENSION_FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(paths)} | settings.environment
         if (key := key_for(HOST, settings.key_variable)) is not None:
@@ -99,8 +114,7 @@ class Vllm:
         await self._end()
 
     async def healthy(self) -> bool:
-        running = self._process is not None and self._process.running
-        return running and await answers(f"{self._root}/health")
+        return self.running and await answers(f"{self._root}/health")
 
     async def _swap(self, folder: Path) -> None:
         settings, headers = self.settings, key_headers(self.settings.key_variable)
