@@ -2,7 +2,7 @@
 
 Sixteen clients run short episodes on ordinary and on nasty pages, sometimes vanish without releasing, and browsers are
 retired often. Samples of the first part after warm-up are compared with those of the last part. Ends with one line of JSON
-and exit status 1 if anything grew.
+and exit status 1 if anything grew, or if so little was done or so much of it failed that flat figures say nothing.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ PAGES = (
     "/drip-image",
 )
 SAMPLE_SECONDS = 2.0
+LEAST_EPISODES = 1.0  # of each client in a minute
+MOST_FAILED = 0.1  # of all episodes: nasty pages are to be survived, not to be failed at
 # What a part may grow by between the two windows: a share, and an amount below which the share does not count.
 ALLOWED = {
     "memory_mb": (0.10, 60),
@@ -153,10 +155,16 @@ async def soak(minutes: float, sessions: int) -> int:
                         await asyncio.sleep(SAMPLE_SECONDS)
                         samples.append(await asyncio.to_thread(sample, fleet))
                         progress.update(bar, completed=past, description=f"soaking: {done['episodes']} episodes")
-    return report(samples, done, Console())
+    return report(samples, done, Console(), least=LEAST_EPISODES * minutes * sessions)
 
 
-def report(samples: list[Sample], done: dict[str, int], console: Console) -> int:
+def worked(done: dict[str, int], least: float) -> bool:
+    """Whether there was a load at all."""
+    failed = sum(count for name, count in done.items() if name not in ("steps", "episodes"))
+    return done["episodes"] >= least and failed <= MOST_FAILED * (done["episodes"] + failed)
+
+
+def report(samples: list[Sample], done: dict[str, int], console: Console, *, least: float) -> int:
     n = len(samples)
     early, late = samples[n // 4 : n // 2], samples[-n // 4 :]
     table = Table(title=f"{done}")
@@ -183,8 +191,11 @@ def report(samples: list[Sample], done: dict[str, int], console: Console) -> int
     zombies = max(min(one.zombies, next_one.zombies) for one, next_one in pairwise(late))
     flat = flat and zombies <= 2
     console.print(table)
-    sys.stdout.write(json.dumps(figures | {"zombies": zombies, "flat": flat}) + "\n")
-    return 0 if flat else 1
+    loaded = worked(done, least)
+    if not loaded:
+        console.print(f"too little was done or too much of it failed: {least:.0f} episodes were expected at least")
+    sys.stdout.write(json.dumps(figures | {"zombies": zombies, "flat": flat, "loaded": loaded}) + "\n")
+    return 0 if flat and loaded else 1
 
 
 def main() -> int:

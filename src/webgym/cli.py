@@ -31,6 +31,8 @@ def _browser(arguments: list[str]) -> int:
     from webgym.errors import ConfigError
     from webgym.server import chromium, chromium_install
 
+    if "--help" in arguments or "-h" in arguments:
+        return 0  # there are no options beyond what `main` has said
     match arguments:
         case []:
             return chromium.show()

@@ -5,6 +5,7 @@ import pytest
 from tests.browser.conftest import House, Visit, mark_called
 from tests.conftest import Driver
 from webgym import types as t
+from webgym.server.actions import full_url
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -381,6 +382,19 @@ async def test_ending_actions_do_nothing_in_the_browser(visit: Visit, action):
 
 
 # files
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("example.com/login?next=https://example.com/", "https://example.com/login?next=https://example.com/"),
+        ("localhost:8080/?to=http://example.com", "https://localhost:8080/?to=http://example.com"),
+        (" http://example.com ", "http://example.com"),
+        ("about:blank", "about:blank"),
+    ],
+)
+async def test_an_address_may_be_written_without_its_scheme(written, meant):
+    assert full_url(written) == meant
 
 
 async def test_a_file_is_uploaded_at_a_place(visit: Visit, house: House):

@@ -10,7 +10,6 @@ import asyncio
 import fcntl
 import json
 import os
-import shutil
 import signal
 import socket
 from collections import Counter
@@ -20,14 +19,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from webgym.server.chromium import find
 from webgym.server.egress import BYPASS, Egress, EgressPolicy
 from webgym.server.egress.destinations import Address
-
-BINARIES = ("chromium-headless-shell", "chrome-headless-shell", "chromium")
-CHROMIUM = next(filter(None, map(shutil.which, BINARIES)), "")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
 
 SWITCHES = [
     "--headless",
@@ -105,7 +99,8 @@ async def chromium(folder: Path, *arguments: str) -> AsyncIterator[Browser]:
         os.dup2(high_in, 3)
         os.dup2(high_out, 4)
 
-    command = [CHROMIUM, *SWITCHES, f"--user-data-dir={folder}", *arguments]
+    found = await asyncio.to_thread(find)
+    command = [str(found.path), *SWITCHES, f"--user-data-dir={folder}", *arguments]
     process = await asyncio.create_subprocess_exec(
         *command,
         preexec_fn=wire,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import settings_for
+from tests.conftest import SANDBOX, settings_for
 from tests.site.server import Site
 from webgym.agents.scripted import DrivenAgent, Hands
 from webgym.judge.bench.figures import figures
@@ -32,7 +31,7 @@ from webgym.worlds import tasks
 from webgym.worlds.server import WorldServer
 
 CAST = Cast(tasks=2, seed=1)
-STAGE = Stage(sessions=3, sandbox=os.geteuid() != 0)
+STAGE = Stage(sessions=3, sandbox=SANDBOX)
 KEY = "a-key-for-the-tests-only"
 OUTLINE = Look(accessibility=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from PIL import Image
 from playwright.async_api import Browser, Error, async_playwright, expect
 from playwright.async_api import Page as Tab
 
+from tests.conftest import SANDBOX
 from tests.unit.ui.playing import Page, Play, make_task
 from webgym.server import chromium
 from webgym.store import Run
@@ -35,7 +35,7 @@ HOSTILE = (
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         found = chromium.find().path
-        launched = await playwright.chromium.launch(executable_path=found, chromium_sandbox=os.geteuid() != 0)
+        launched = await playwright.chromium.launch(executable_path=found, chromium_sandbox=SANDBOX)
         yield launched
         await launched.close()
 

@@ -3,12 +3,15 @@
 import asyncio
 import hashlib
 import socket
+from typing import Any
 
 import pytest
 
 from tests.browser.conftest import House, Visit, picture
 from tests.site.tls import TlsSite
 from webgym import types as t
+from webgym.errors import BrowserError
+from webgym.server.frame import Frame
 from webgym.server.marks import MAX_MARKS
 from webgym.server.observe import MAX_OUTLINE, MAX_TEXT
 
@@ -312,3 +315,34 @@ async def test_a_long_outline_is_cut_and_flagged(visit: Visit, house: House):
     seen = await page.look(accessibility=True, image="none")
     assert seen.truncated == ("accessibility",)
     assert len(seen.accessibility or "") <= MAX_OUTLINE
+
+
+async def test_the_words_of_a_large_page_are_read_within_their_time(visit: Visit, house: House):
+    page = await visit("/million-nodes?n=120000", image="none")
+    await house.ask(
+        page, "document.querySelectorAll('#nodes p').forEach((p, n) => p.prepend(`row ${n} `)); null", type(None)
+    )
+    whole = await house.ask(page, "webgym.text({most: 1e7, ms: 60000})", dict[str, Any])
+    assert whole["text"].split() == (await house.ask(page, "document.body.innerText", str)).split()
+    assert not whole["truncated"]
+    none = await house.ask(page, "webgym.text({most: 1e7, ms: -1})", dict[str, Any])
+    assert none["truncated"]
+    assert len(none["text"]) < 1000
+
+
+async def test_words_that_do_not_come_in_time_are_flagged_and_the_session_goes_on(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+):
+    page = await visit("/form")
+    run = Frame.run
+
+    async def late(self: Frame, expression: str, *given: Any, **more: Any) -> Any:
+        if expression.startswith("webgym.text"):
+            raise BrowserError("Runtime.evaluate: no answer in 4 s")
+        return await run(self, expression, *given, **more)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(Frame, "run", late)
+        seen = await page.look(text=True)
+    assert (seen.text, seen.truncated, seen.notes, seen.title) == ("", ("text",), (), "Form")
+    assert "I agree" in ((await page.look(text=True)).text or "")

@@ -10,6 +10,7 @@ from tests.browser.conftest import House, Visit, colour_at
 from tests.site import images
 from webgym import types as t
 from webgym.server.display import Display
+from webgym.server.settle import SettleLimits, settle
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -165,3 +166,23 @@ async def test_a_redirect_by_script_is_followed(visit: Visit, house: House):
     await house.ask(page, "document.getElementById('go').setAttribute('onclick', 'location = \"/form\"'); null", type(None))
     seen = await page.step(t.Click(x=100, y=40))
     assert (seen.title, seen.status) == ("Form", 200)
+
+
+async def test_a_document_that_was_long_in_coming_is_told_of_and_not_its_predecessor(visit: Visit, house: House):
+    page = await visit("/counter")
+    await house.ask(page, "setTimeout(() => { location = '/live/view?name=late&delay=1500' }, 30); null", type(None))
+    rest = await settle(house.context(page).active, SettleLimits(quiet=0.3, network=0.3))
+    assert rest.page.title == await house.ask(page, "document.title", str) == ""
+    assert "View late" in await house.ask(page, "document.body.innerText", str)
+
+
+async def test_a_page_that_goes_on_to_another_for_ever_holds_nobody_up(visit: Visit, house: House):
+    page = await visit("/counter")
+    tab = house.context(page).active
+    restless = {"source": "addEventListener('load', () => setTimeout(() => location.reload(), 30))"}
+    await tab.channel.call("Page.addScriptToEvaluateOnNewDocument", restless, within=5)
+    hits = house.site.hits["/counter"]
+    tab.load_again()
+    rest = await settle(tab, SettleLimits(commit=600, quiet=600, network=600))
+    assert "commit" in rest.capped
+    assert house.site.hits["/counter"] - hits < 60

@@ -1,11 +1,14 @@
 """Storage state: what a session knows of its sites can be saved and given to another, without asking the sites."""
 
+from typing import Any
+
 import pytest
 
 from tests.browser.conftest import House, Visit
 from tests.conftest import Driver
 from webgym import types as t
-from webgym.errors import BadRequest
+from webgym.errors import BadRequest, Unavailable
+from webgym.server import storage
 from webgym.server.protocol import StorageState
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -106,3 +109,40 @@ async def test_a_cookie_chromium_cannot_take_is_refused(visit: Visit):
     state = {"cookies": [{"name": "a", "value": "b", "domain": "", "path": "nowhere"}]}
     with pytest.raises(BadRequest, match=r"storage_state\.cookies"):
         await visit(None, options={"storage_state": state})
+
+
+async def test_origins_that_cannot_take_their_storage_are_refused_by_name(visit: Visit, house: House):
+    item = {"name": "a", "value": "b"}
+    for origin, items in (
+        ("http://no host.localhost", [item]),
+        ("http://full.localhost", [{"name": "a", "value": "x" * 6_000_000}]),
+    ):
+        state = {"origins": [{"origin": origin, "localStorage": items}]}
+        with pytest.raises(BadRequest, match=origin):
+            await visit(None, options={"storage_state": state})
+    state = {"origins": [{"origin": f"http://s{n}.localhost", "localStorage": [item]} for n in range(51)]}
+    with pytest.raises(BadRequest, match="at most 50"):
+        await visit(None, options={"storage_state": state})
+
+
+async def test_another_spelling_of_an_origin_is_the_same_origin(visit: Visit, house: House):
+    state = {"origins": [{"origin": "http://Site.LocalHost:80", "localStorage": [{"name": "mark", "value": "kept"}]}]}
+    page = await visit(None, options={"storage_state": state})
+    assert [item.value for origin in (await saved(house, page)).origins for item in origin.localStorage] == ["kept"]
+
+
+async def test_a_visit_that_stalls_writes_nothing_to_another_origin(
+    visit: Visit, house: House, monkeypatch: pytest.MonkeyPatch
+):
+    first, second = "http://first.localhost", "http://second.localhost"
+    answer = storage._Elsewhere._answer
+
+    def answer_the_first(self: Any, event: Any) -> None:
+        if self.page.url.startswith("about:"):
+            answer(self, event)
+
+    monkeypatch.setattr(storage._Elsewhere, "_answer", answer_the_first)
+    monkeypatch.setattr(storage, "SECONDS", 0.5)
+    listed = [{"origin": one, "localStorage": [{"name": one, "value": "b"}]} for one in (first, second)]
+    with pytest.raises(Unavailable, match=second):
+        await visit(None, options={"storage_state": {"origins": listed}})

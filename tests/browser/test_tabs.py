@@ -1,5 +1,7 @@
 """Tabs: exactly one is active, it is what actions act on and observations show, and a session always has one."""
 
+from typing import Any
+
 import pytest
 
 from tests.browser.conftest import House, Visit
@@ -97,3 +99,31 @@ async def test_the_first_page_of_a_new_tab_is_never_missed(visit: Visit, house: 
     for path in ("/form", "/select", "/keys"):
         seen = await page.step(t.NewTab(url=house.site.url(path)))
         assert (seen.url, seen.status) == (house.site.url(path), 200)
+
+
+BLOB = "URL.createObjectURL(new Blob([{source!r}], {{type: 'text/javascript'}}))"
+HEARD = "new Promise((done) => {{ const heard = (event) => done(event.data); {made} }})"
+WORKERS = {
+    "dedicated": HEARD.format(made=f"new Worker({BLOB.format(source='postMessage(1)')}).onmessage = heard"),
+    "nested": HEARD.format(
+        made="new Worker({}).onmessage = heard".format(
+            BLOB.format(source=f"new Worker({BLOB.format(source='postMessage(1)')}).onmessage = (e) => postMessage(e.data)")
+        )
+    ),
+    "shared": HEARD.format(
+        made="new SharedWorker({}).port.onmessage = heard".format(
+            BLOB.format(source="onconnect = (event) => event.ports[0].postMessage(1)")
+        )
+    ),
+    "worklet": f"new OfflineAudioContext(1, 1, 8000).audioWorklet.addModule({BLOB.format(source='0')}).then(() => 1)",
+}
+
+
+@pytest.mark.parametrize("kind", WORKERS)
+async def test_workers_of_a_page_begin(visit: Visit, house: House, kind: str):
+    page = await visit("/counter")
+    asked = {"expression": WORKERS[kind], "awaitPromise": True, "returnByValue": True}
+    tab = house.context(page).active
+    answer = await tab.channel.call("Runtime.evaluate", asked, dict[str, Any], within=10)
+    assert answer["result"].get("value") == 1, answer
+    assert not tab.children

@@ -6,17 +6,20 @@ import asyncio
 import contextlib
 import os
 import resource
+import shutil
 import signal
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.conftest import KEY, WorkerMaker
+from tests.conftest import KEY, SANDBOX, WorkerMaker
 from tests.faults.injection import (
     FIRST,
     held,
@@ -33,16 +36,16 @@ from tests.site.server import Site
 from webgym.errors import BrowserError, BrowserGone, StaleLease, Unavailable
 from webgym.server import chromium
 from webgym.server.browser import Browser, start_browser
+from webgym.server.cdp import Channel
 from webgym.server.chromium import Chromium
 from webgym.server.folders import WorkerFolder
+from webgym.server.page import Page
 from webgym.server.pool import Pool
 from webgym.server.process import ChromiumProcess, is_small
 from webgym.server.settings import BrowserLimits
+from webgym.server.tabs import Context
 from webgym.server.worker import Worker
 from webgym.types import Navigate, Wait
-
-SANDBOX = os.geteuid() != 0
-
 
 # row 1
 
@@ -147,6 +150,52 @@ async def test_a_frozen_browser_does_not_hold_up_the_replacement_of_another(new_
             await refused
 
 
+async def test_a_spare_page_that_dies_while_it_is_made_ends_no_neighbour(
+    new_worker: WorkerMaker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    async with new_worker(limits={"warm": 1}) as worker, undisturbed(worker, site):
+        (browser,) = worker.pool.browsers
+        await until(lambda: len(browser.spares) == 1, within=10)
+        open_tab, died = Context.open_tab, 0
+
+        async def dying(self: Context, **options: Any) -> Page:
+            nonlocal died
+            page = await open_tab(self, **options)
+            if not died:
+                died += 1
+                page.channel.post("Page.crash")
+                await page.channel.call("Runtime.evaluate", {"expression": "0"}, within=10)
+            return page
+
+        monkeypatch.setattr(Context, "open_tab", dying)
+        await opened(worker, site.url("/counter"))
+        await until(lambda: died == 1 and len(browser.spares) == 1, within=10)
+        assert worker.pool.browsers == [browser]
+        assert not worker.pool.retired
+
+
+async def test_a_browser_that_retires_while_a_session_begins_in_it_is_kept_for_that_session(
+    new_worker: WorkerMaker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    async with new_worker(limits={"warm": 0}) as worker:
+        (old,) = worker.pool.browsers
+        call = Channel.call
+
+        async def slow(self: Channel, method: str, *given: Any, **options: Any) -> Any:
+            if method == "Target.createBrowserContext" and not old.draining:
+                old.draining = True
+                old.news.set()
+                await until(lambda: worker.pool.launched == 2, within=20)
+            return await call(self, method, *given, **options)
+
+        monkeypatch.setattr(Channel, "call", slow)
+        driver = await opened(worker, site.url("/counter"))
+        assert held(driver).browser is old
+        assert (await driver.step(FIRST)).title == "count 1"
+        await driver.release()
+        await until(lambda: old not in worker.pool.browsers, within=10)
+
+
 # row 5
 
 
@@ -177,15 +226,27 @@ def descriptors() -> set[int]:
 async def test_a_chromium_that_dies_at_start_is_quoted_and_leaves_nothing(tmp_path: Path):
     async with pool_of(fake(tmp_path, "echo 'no usable sandbox!' >&2; exit 1"), tmp_path / "root") as pool:
         before = descriptors()
-        with pytest.raises(BrowserError, match="no usable sandbox!"):
+        with pytest.raises(BrowserError, match="no usable sandbox!") as refusal:
             async with taking(5):
                 await pool.start()
+        assert "user namespaces" in str(refusal.value)
+        assert "WEBGYM_NO_SANDBOX=1" in str(refusal.value)
         pool.chromium = Chromium(path=tmp_path / "missing", version="0", kind="headless-shell", why="")
         with pytest.raises(BrowserError, match="No such file"):
             await pool.start()
         await asyncio.sleep(0.1)
         assert len(descriptors()) == len(before)
         assert not list(pool.folder.path.glob("browser-*"))
+
+
+async def test_a_browsers_temporary_files_go_with_its_folder_unless_their_names_would_be_too_long(tmp_path: Path):
+    found = fake(tmp_path, 'echo "temporary: $TMPDIR." >&2; exit 1')
+    with tempfile.TemporaryDirectory(prefix="b") as short:
+        for folder in (Path(short) / "browser", tmp_path / ("x" * 60)):
+            folder.mkdir()
+            with pytest.raises(BrowserError) as refusal:
+                await ChromiumProcess.start(found, folder, sandbox=SANDBOX, switches=[])
+            assert (f"temporary: {folder}." in str(refusal.value)) is (folder.parent == Path(short))
 
 
 async def test_a_start_that_is_cancelled_leaves_nothing(tmp_path: Path):
@@ -219,6 +280,7 @@ async def test_a_pool_that_cannot_launch_says_why_and_recovers_alone(tmp_path: P
         keeping.cancel()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
 async def test_without_file_handles_a_launch_fails_and_the_next_one_works(tmp_path: Path):
     async with pool_of(chromium.find(None), tmp_path / "root") as pool:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -260,6 +322,7 @@ def test_a_small_or_missing_shared_memory_is_not_used(tmp_path: Path):
     assert not is_small(tmp_path, least=1)
 
 
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="no mount namespaces here")
 async def test_pages_are_drawn_with_next_to_no_shared_memory(tmp_path: Path):
     """In a mount namespace of its own, with 64 kB at /dev/shm, as containers have it."""
     code = (

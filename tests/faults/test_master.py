@@ -16,6 +16,10 @@ import pytest
 
 from tests.served import Served, serving
 from tests.wire import Api, Session, connected
+from webgym.server.listen import Listener
+from webgym.server.master import MasterSettings, master_app, running_master
+from webgym.server.protocol import WorkerStatus
+from webgym.server.settings import ServeSettings
 from webgym.server.worker import BEAT_SECONDS, DRAIN_SECONDS
 
 
@@ -146,3 +150,28 @@ async def test_a_session_nobody_ends_is_ended_when_the_drain_time_is_over(tmp_pa
             server.terminate()
             assert await asyncio.to_thread(server.wait) == 0
             assert DRAIN_SECONDS - 1 < time.monotonic() - began < DRAIN_SECONDS + 8
+
+
+async def test_health_and_capacity_count_only_workers_that_take_sessions():
+    settings = MasterSettings(serve=ServeSettings(port=0), fleet_key="the-key-of-a-fleet-of-the-tests")
+    taken = WorkerStatus(
+        id="w-" + "0" * 12, url="http://127.0.0.1:1", capacity=1, sessions=("s-" + "0" * 24,), browsers=1, version="0"
+    )
+    leaving = WorkerStatus(
+        id="w-" + "1" * 12, url="http://127.0.0.1:2", capacity=8, sessions=(), browsers=1, draining=True, version="0"
+    )
+    async with (
+        running_master(settings) as master,
+        Listener(master_app(master), "127.0.0.1", 0, settings.serve.http) as listener,
+        aiohttp.ClientSession(listener.url(None)) as http,
+    ):
+
+        async def told() -> tuple[int, str, int]:
+            async with http.get("/v1/health") as health, http.get("/v1/fleet") as fleet:
+                return health.status, (await health.json())["status"], (await fleet.json())["capacity"]
+
+        assert await told() == (503, "starting", 0)
+        master.registry.beat(leaving)
+        assert await told() == (503, "draining", 0)
+        master.registry.beat(taken)
+        assert await told() == (200, "ok", 1)

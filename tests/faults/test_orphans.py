@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,13 +19,13 @@ from pathlib import Path
 import aiohttp
 import psutil
 
-from tests.conftest import KEY
+from tests.conftest import KEY, SANDBOX
 from tests.faults.injection import until
 from tests.processes import command_line
 from tests.site.server import Site
 from webgym.server.folders import WorkerFolder, sweep
 
-NO_SANDBOX = [] if os.geteuid() else ["--no-sandbox"]
+NO_SANDBOX = [] if SANDBOX else ["--no-sandbox"]
 
 
 @dataclass
@@ -146,6 +148,19 @@ async def test_a_server_that_is_asked_to_stop_leaves_nothing(tmp_path: Path, sit
             assert await server.process.wait() == 0
         assert not members(groups)
         assert not server.folders()
+
+
+def test_a_folder_whose_worker_died_before_it_had_its_name_is_swept_when_it_is_old(tmp_path: Path):
+    young, old, locked = (tmp_path / f"new-{name}" for name in ("young", "old", "locked"))
+    for folder in (young, old, locked):
+        folder.mkdir()
+    hour_ago = time.time() - 3600
+    with (locked / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for folder in (old, locked):
+            os.utime(folder, (hour_ago, hour_ago))
+        assert sweep(tmp_path) == 1
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["new-locked", "new-young"]
 
 
 def test_a_sweep_never_takes_the_folder_of_a_worker_that_is_just_starting(tmp_path: Path):

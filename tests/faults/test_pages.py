@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import signal
 import socket
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -37,8 +39,12 @@ from tests.faults.injection import (
 from tests.processes import running
 from tests.site.server import Site
 from tests.site.tls import TlsSite
-from webgym.errors import BrowserGone, PageUnresponsive, StaleLease, Unavailable
+from webgym.errors import BrowserGone, Overloaded, PageUnresponsive, StaleLease, Unavailable
+from webgym.server import leases, sessions
+from webgym.server.actions import perform
 from webgym.server.cdp import MAX_MESSAGE, Connection
+from webgym.server.egress import Egress
+from webgym.server.protocol import StepRequest
 from webgym.server.settings import WorkerSettings
 from webgym.server.settle import SettleLimits
 from webgym.server.surprises import DownloadProgress
@@ -458,6 +464,58 @@ async def test_without_room_for_a_sessions_files_sessions_are_refused_and_the_wo
     await driver.release()
 
 
+async def test_a_file_for_which_there_is_no_room_is_refused_and_the_one_before_it_stays(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    driver = await opened(worker, None)
+    name = (driver.started.id, driver.started.lease.token, "note.txt")
+    worker.sessions.put_file(*name, b"before")
+
+    def full(path: Path, data: bytes) -> None:
+        with path.open("wb") as file:
+            file.write(data[:3])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "write_bytes", full)
+        with pytest.raises(Unavailable, match="No space left") as refusal:
+            worker.sessions.put_file(*name, b"after")
+    assert refusal.value.retry_after
+    assert worker.sessions.file(*name).read_bytes() == b"before"
+    assert len(list(held(driver).context.folder.iterdir())) == 1
+    await driver.release()
+
+
+async def test_a_session_whose_own_proxy_has_no_place_is_refused_and_one_that_ends_badly_lets_its_proxy_go(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+):
+    proxy = "http://proxy.example:3128"
+    open_egress = Egress.__aenter__
+
+    async def no_handles(self: Egress) -> Egress:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as handles:
+        handles.setattr(Egress, "__aenter__", no_handles)
+        with pytest.raises(Unavailable, match="Too many open files") as refusal:
+            await opened(worker, None, proxy=proxy)
+    assert refusal.value.retry_after
+    assert Egress.__aenter__ is open_egress
+    driver = await opened(worker, None, proxy=proxy)
+    leased = held(driver)
+
+    async def failing(*_: object) -> None:
+        raise RuntimeError("a context that cannot be given back")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(worker.pool, "give_back", failing)
+        with pytest.raises(RuntimeError):
+            await driver.release()
+    with pytest.raises(OSError, match=r"refused|Connect call failed"):
+        await asyncio.open_connection("127.0.0.1", leased.egress.port)
+    await worker.pool.give_back(leased.browser, leased.context)
+
+
 async def test_a_proxy_of_ours_without_a_free_place_is_no_fault_of_the_website(
     worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
@@ -465,9 +523,73 @@ async def test_a_proxy_of_ours_without_a_free_place_is_no_fault_of_the_website(
     egress = held(driver).egress
     with monkeypatch.context() as full:
         full.setattr(egress, "_max_connections", len(egress._near))
-        with pytest.raises(Unavailable, match="connections"):
+        with pytest.raises(Unavailable, match="connections") as refusal:
             await driver.step(Navigate(url=f"http://elsewhere.localhost:{site.port}/counter"))
+        assert refusal.value.retry_after
     assert (await driver.step(Navigate(url=site.url("/counter")))).title == "count 0"
+    await driver.release()
+
+
+async def test_a_step_refused_for_want_of_ours_is_seen_when_it_is_repeated_and_not_done_twice(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    driver = await opened(worker, site.url("/counter"))
+    egress = held(driver).egress
+    there = f"http://elsewhere.localhost:{site.port}/counter"
+    await script(driver, f"addEventListener('click', () => setTimeout(() => location = '{there}', 20)); 0")
+    performed: list[tuple[Any, ...]] = []
+
+    async def noted(*given: Any) -> None:
+        performed.append(given)
+        await perform(*given)
+
+    request = StepRequest(action=FIRST, look=Look(image="none"), key="once", seq=1)
+    monkeypatch.setattr(sessions, "perform", noted)
+    with monkeypatch.context() as full:
+        full.setattr(egress, "_max_connections", len(egress._near))
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="connections"):
+                await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
+    result = await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
+    assert (result.seq, result.observation.url, result.observation.title) == (1, there, "count 0")
+    assert result.observation.navigation_error is None
+    again = await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
+    assert again.repeated
+    assert again.observation == result.observation
+    assert len([given for given in performed if given[0] is held(driver).context]) == 1
+    await driver.release()
+
+
+async def test_a_look_after_a_refusal_for_want_of_ours_has_the_page_loaded_again(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    driver = await opened(worker, None)
+    egress = held(driver).egress
+    with monkeypatch.context() as full:
+        full.setattr(egress, "_max_connections", len(egress._near))
+        with pytest.raises(Unavailable, match="connections"):
+            await driver.step(Navigate(url=f"http://further.localhost:{site.port}/counter"))
+    seen = await driver.look(image="none")
+    assert (seen.title, seen.navigation_error) == ("count 0", None)
+    await driver.release()
+
+
+async def test_standing_in_line_is_refused_after_a_while_and_ends_no_session(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    driver = await opened(worker, site.url("/counter"))
+    slow = asyncio.create_task(driver.step(Wait(seconds=2)))
+    await asyncio.sleep(0.1)
+    request = StepRequest(action=FIRST, look=Look(image="none"), key="in-line", seq=2)
+    with monkeypatch.context() as short:
+        short.setattr(leases, "TURN_SECONDS", 0.2)
+        short.setattr(sessions, "CALL_SECONDS", 0.4)
+        with pytest.raises(Overloaded) as refusal:
+            await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
+    assert refusal.value.retry_after
+    await slow
+    result = await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
+    assert (result.seq, result.repeated, result.observation.title) == (2, False, "count 1")
     await driver.release()
 
 
@@ -519,6 +641,7 @@ async def test_printing_and_choosing_files_do_not_stall(worker: Worker, site: Si
         await driver.step(SECOND)
         seen = await driver.step(FIRST)
     assert seen.title == "File chooser"
+    assert seen.notes == ("a page asked for a file and was given none: `upload` gives it one",)
     await driver.release()
 
 

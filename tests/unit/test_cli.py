@@ -76,6 +76,14 @@ def test_the_help_of_a_command_shows_examples_and_every_option():
         assert said in done.stdout
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["install", "--help"]])
+def test_the_help_of_the_browser_command_is_help_and_no_error(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["browser", *arguments]) == 0
+    said = capsys.readouterr()
+    assert "webgym browser install" in said.out
+    assert said.err == ""
+
+
 def test_a_key_cannot_be_given_where_others_could_read_it():
     for option in ("--key", "--api-key", "--fleet-key"):
         done = webgym("serve", option, "canary-key-on-the-command-line")

@@ -77,7 +77,8 @@ def test_what_is_not_a_host_is_refused(text):
         ("172.31.255.255", "private"),
         ("192.168.0.1", "private"),
         ("169.254.169.254", "link-local"),
-        ("100.100.100.200", "carrier-grade NAT"),
+        ("100.100.100.200", "a cloud platform's address"),
+        ("100.100.100.201", "carrier-grade NAT"),
         ("168.63.129.16", "a cloud platform's address"),
         ("0.0.0.0", "unspecified"),
         ("0.1.2.3", "unspecified"),
@@ -89,7 +90,9 @@ def test_what_is_not_a_host_is_refused(text):
         ("::1", "loopback"),
         ("::", "unspecified"),
         ("fe80::1", "link-local"),
-        ("fd00:ec2::254", "private"),
+        ("fd00:ec2::254", "a cloud platform's address"),
+        ("fd20:ce::254", "a cloud platform's address"),
+        ("fd20:ce::255", "private"),
         ("ff02::fb", "multicast"),
         ("2001:db8::1", "for documentation"),
         ("::127.0.0.1", "reserved"),
@@ -247,7 +250,17 @@ def test_a_rule_for_a_name_opens_private_addresses_but_no_metadata_service():
     policy = EgressPolicy(allow=("intranet.example",))
     assert policy.refuses_address("intranet.example", IPv4Address("10.0.0.1"), 80) is None
     assert policy.refuses_address("intranet.example", IPv4Address("127.0.0.1"), 80) is None
-    for text in ("169.254.169.254", "168.63.129.16", "0.0.0.0", "224.0.0.1", "2002:7f00:1::1"):
+    for text in (
+        "169.254.169.254",
+        "168.63.129.16",
+        "100.100.100.200",
+        "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fd20:ce::254",
+        "0.0.0.0",
+        "224.0.0.1",
+        "2002:7f00:1::1",
+    ):
         assert policy.refuses_address("intranet.example", ip_address(text), 80), text
     assert policy.refuses_address("other.example", IPv4Address("10.0.0.1"), 80)
     metadata = EgressPolicy(allow=("169.254.169.254",))
@@ -258,7 +271,16 @@ def test_allow_private_opens_private_ranges_only():
     policy = EgressPolicy(allow_private=True)
     for text in ("10.0.0.1", "192.168.1.1", "100.64.0.1", "fd00::1"):
         assert policy.refuses(ip_address(text), 80) is None
-    for text in ("127.0.0.1", "169.254.169.254", "::1", "fe80::1", "0.0.0.0"):
+    for text in (
+        "127.0.0.1",
+        "169.254.169.254",
+        "100.100.100.200",
+        "fd00:ec2::254",
+        "fd20:ce::254",
+        "::1",
+        "fe80::1",
+        "0.0.0.0",
+    ):
         assert policy.refuses(ip_address(text), 80), text
 
 

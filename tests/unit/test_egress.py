@@ -276,6 +276,24 @@ async def test_failures_are_told_apart():
             assert failure.text == "net::ERR_NAME_NOT_RESOLVED: no address for nosuch.example"
 
 
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        OSError(errno.EMFILE, "too many open files"),
+        OSError(errno.EACCES, "permission denied"),
+        socket.gaierror(socket.EAI_MEMORY, "memory allocation failure"),
+    ],
+)
+async def test_a_lookup_that_fails_for_a_reason_of_this_machine_is_our_fault(trouble):
+    async def resolve(name: str) -> list[Address]:
+        raise trouble
+
+    async with Egress(EgressPolicy(), resolver=resolve) as egress:
+        assert await refused(egress, "a.example", 80) == "overloaded"
+    async with Egress(EgressPolicy(), resolver=resolve, upstream="http://p.example:80") as egress:
+        assert await refused(egress, "a.example", 80) == "overloaded"
+
+
 async def test_lookups_under_way_are_bounded():
     async def never(name: str) -> list[Address]:
         await asyncio.Event().wait()

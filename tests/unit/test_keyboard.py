@@ -61,6 +61,10 @@ def test_what_is_no_key_is_refused(combination):
         ("A", [("A", "KeyA", 8)]),
         ("?", [("?", "Slash", 8)]),
         ("Shift+a", [("Shift", "ShiftLeft", 8), ("A", "KeyA", 8)]),
+        ("Shift+1", [("Shift", "ShiftLeft", 8), ("!", "Digit1", 8)]),
+        ("Shift+/", [("Shift", "ShiftLeft", 8), ("?", "Slash", 8)]),
+        ("Shift+;", [("Shift", "ShiftLeft", 8), (":", "Semicolon", 8)]),
+        ("Shift+?", [("Shift", "ShiftLeft", 8), ("?", "Slash", 8)]),
         ("Control+c", [("Control", "ControlLeft", 2), ("c", "KeyC", 2)]),
         ("Control++", [("Control", "ControlLeft", 2), ("+", "Equal", 2)]),
     ],
@@ -73,9 +77,10 @@ def test_text_comes_only_from_keys_that_write():
     def text(combination: str) -> str:
         return "".join(event.get("text", "") for _, event in keyboard.press(combination))
 
-    assert [text(c) for c in ("a", "Shift+a", "Enter", "space", "Control+a", "Alt+a", "Escape", "F1")] == [
+    assert [text(c) for c in ("a", "Shift+a", "Shift+1", "Enter", "space", "Control+a", "Alt+a", "Escape", "F1")] == [
         "a",
         "A",
+        "!",
         "\r",
         " ",
         "",

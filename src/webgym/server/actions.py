@@ -8,6 +8,7 @@ together. An action that cannot be done (no such mark, no such option, no histor
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable
 from typing import Any, assert_never
 
@@ -25,6 +26,7 @@ INPUT_SECONDS = 8.0
 PROMPTLY = 0.01
 WAITING_EVERY = 0.1
 DRAG_STEPS = 8
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 ABORTED = "net::ERR_ABORTED"  # the answer was no page: a download, or nothing
 
 
@@ -221,7 +223,7 @@ async def _select(context: Context, page: Page, action: t.Select) -> None:
 def full_url(url: str) -> str:
     """What a person may leave out of an address."""
     url = url.strip()
-    if url.startswith(("about:", "data:", "javascript:", "blob:", "file:", "chrome:", "view-source:")) or "://" in url:
+    if url.startswith(("about:", "data:", "javascript:", "blob:", "file:", "chrome:", "view-source:")) or _SCHEME.match(url):
         return url
     return f"https://{url}"
 

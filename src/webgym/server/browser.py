@@ -59,6 +59,7 @@ class Browser:
         self.contexts: dict[str, Context] = {}
         self.spares: deque[Context] = deque()
         self.served = 0
+        self._coming = 0  # contexts that have been asked for and not been heard of
         self.draining = False
         self.doubtful = False  # it failed a session: asked soon whether it still answers, and used last until it has
         self.news = asyncio.Event()  # something changed that its keeper may want to see
@@ -76,8 +77,8 @@ class Browser:
 
     @property
     def busy(self) -> int:
-        """Contexts handed out to sessions."""
-        return len(self.contexts) - len(self.spares)
+        """Contexts handed out to sessions, or about to be."""
+        return len(self.contexts) + self._coming - len(self.spares)
 
     @property
     def age(self) -> float:
@@ -115,13 +116,16 @@ class Browser:
         try:
             folder.mkdir(mode=0o700)
         except OSError as e:
-            raise Unavailable(f"there is no room for a session's files: {e.strerror}") from e
+            raise Unavailable(f"there is no room for a session's files: {e.strerror}", retry_after=5.0) from e
+        self._coming += 1
         try:
             made = await root.call("Target.createBrowserContext", params, _ContextCreated, within=CALL_SECONDS)
         except BaseException:
             with contextlib.suppress(OSError):  # gone already, if the browser is
                 folder.rmdir()
             raise
+        finally:
+            self._coming -= 1
         context = Context(
             self.connection,
             self.display,

@@ -3,7 +3,8 @@
 Each worker owns one folder under the user's runtime folder and holds a lock on it for as long as it lives. A folder whose
 lock can be taken belongs to a dead worker: its Chromium process groups are ended and it is deleted. The kernel drops the
 lock with the process, so neither a reused process id nor a crash at any point can mislead the sweep. A folder gets its
-final name when it is locked, so a sweep never meets one that is not yet anybody's.
+final name when it is locked, so a sweep never meets one that is not yet anybody's; one that never got its name is swept
+when it is old.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 LOCK = "lock"
 GROUP = "group"  # a browser's `_Group`, written once it has been started
 REAP_SECONDS = 2.0
+UNBORN_SECONDS = 60.0  # a folder has its name within moments, unless its worker died in them
 
 
 class _Group(msgspec.Struct):
@@ -78,7 +80,7 @@ def sweep(root: Path | None = None) -> int:
         return 0
     _make_private(root)
     swept = 0
-    for path in root.glob("worker-*"):
+    for path in (*root.glob("worker-*"), *_stillborn(root)):
         lock = _take(path / LOCK)
         if lock is None:
             continue
@@ -93,6 +95,13 @@ def sweep(root: Path | None = None) -> int:
     if swept:
         log.warning("swept the folders of %d dead workers", swept)
     return swept
+
+
+def _stillborn(root: Path) -> Iterator[Path]:
+    for path in root.glob("new-*"):
+        with contextlib.suppress(OSError):  # it has its name by now
+            if time.time() - path.stat().st_mtime > UNBORN_SECONDS:
+                yield path
 
 
 def end_group(group: int) -> None:

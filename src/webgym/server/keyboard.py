@@ -66,6 +66,7 @@ _SPELLINGS = {
     **{name.lower(): name for name in _NAMED},
 }
 _SHIFTED = dict(zip('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./", strict=True))
+_WITH_SHIFT = {plain: shifted for shifted, plain in _SHIFTED.items()}
 _PUNCTUATION = {
     " ": ("Space", 32),
     "`": ("Backquote", 192),
@@ -120,7 +121,7 @@ def press(combination: str) -> Iterator[tuple[str, dict[str, Any]]]:
         held |= MODIFIERS[name]
         yield _event("keyDown", name, held)
     shifted = bool(held & MODIFIERS["Shift"])
-    typed = key.upper() if shifted and len(key) == 1 else key
+    typed = _WITH_SHIFT.get(key, key.upper()) if shifted and len(key) == 1 else key
     if not held and _needs_shift(typed):
         held = MODIFIERS["Shift"]
     down = _event("keyDown", typed, held, text=_text(typed) if not held & ~MODIFIERS["Shift"] else "")

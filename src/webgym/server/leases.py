@@ -1,7 +1,8 @@
 """Leases: who may use a session, until when, and what they have already done.
 
 Invariants (G4): a session nobody renews is freed within its time to live plus one sweep, unless a call is under way on it.
-A stale lease touches nothing. A step repeated with its key returns the stored result: one click, not two.
+A stale lease touches nothing. A step repeated with its key returns the stored result: one click, not two. If there is no
+result because a means of ours was short when the page was looked at, the repetition looks again; it does not act again.
 """
 
 from __future__ import annotations
@@ -10,24 +11,36 @@ import asyncio
 import hmac
 import secrets
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from webgym.errors import ServerError, StaleLease, StepConflict, UnknownSession
+from webgym.errors import Overloaded, ServerError, StaleLease, StepConflict, Unavailable, UnknownSession
 from webgym.server.browser import Browser
 from webgym.server.egress import Egress
 from webgym.server.protocol import Lease, StepRequest, StepResult
 from webgym.server.tabs import Context
 
+TURN_SECONDS = 30.0  # for the calls on the same session that came before
 REMEMBERED_STEPS = 3
 REMEMBERED_SESSIONS = 10_000
 
 
 @dataclass
-class _Step:
+class Step:
     key: str | None
     seq: int
     result: asyncio.Future[StepResult]
+    acted: bool = False
+    problem: str | None = None  # why the action had no effect
+
+    @property
+    def unseen(self) -> bool:
+        """It was taken, and what came of it could not be shown for a reason of ours that passes."""
+        return self.result.done() and isinstance(self.result.exception(), Unavailable)
+
+    async def again(self) -> StepResult:
+        return (await asyncio.shield(self.result)).model_copy(update={"repeated": True})
 
 
 @dataclass
@@ -47,22 +60,40 @@ class Leased:
     seq: int = 0
     calls: int = 0  # under way right now
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    steps: deque[_Step] = field(default_factory=lambda: deque(maxlen=REMEMBERED_STEPS))
+    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=REMEMBERED_STEPS))
 
-    def stored(self, request: StepRequest) -> asyncio.Future[StepResult] | None:
-        """The earlier result (perhaps still under way) of a step that is being repeated."""
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One call after the other. Standing in line is no sign that anything is wrong with the session."""
+        try:
+            async with asyncio.timeout(TURN_SECONDS):
+                await self.lock.acquire()
+        except TimeoutError:
+            told = f"the session has been busy for {TURN_SECONDS:g} s with earlier calls"
+            raise Overloaded(told, retry_after=1.0) from None
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    def earlier(self, request: StepRequest) -> Step | None:
+        """The step (perhaps still under way) that is being repeated."""
         if request.key is not None:
             for step in self.steps:
                 if step.key == request.key:
-                    return step.result
+                    return step
         return None
 
-    def accept(self, request: StepRequest) -> _Step:
-        """Take the next step in order, or refuse one out of order."""
+    def accept(self, request: StepRequest) -> Step:
+        """Take the next step in order, or one that is to be looked at again; refuse one out of order."""
+        step = self.earlier(request)
+        if step is not None:
+            step.result = asyncio.get_running_loop().create_future()
+            return step
         if request.seq is not None and request.seq != self.seq + 1:
             raise StepConflict(f"seq {request.seq} is out of order: the next step of this session is {self.seq + 1}")
         self.seq += 1
-        step = _Step(request.key, self.seq, asyncio.get_running_loop().create_future())
+        step = Step(request.key, self.seq, asyncio.get_running_loop().create_future())
         self.steps.append(step)
         return step
 

@@ -26,6 +26,7 @@ from yarl import URL
 from webgym import __version__
 from webgym.errors import BadRequest, ServerError, Unauthorized, Unavailable, UnknownSession
 from webgym.server.http import new_app, reply, unless_gone
+from webgym.server.leases import TURN_SECONDS
 from webgym.server.listen import Listener
 from webgym.server.metrics import Metrics
 from webgym.server.omniboxes import add_omniboxes_routes
@@ -113,7 +114,8 @@ class Master:
         try:
             answer = await self._create(request, headers, client)
         except BaseException as e:
-            future.set_exception(e if isinstance(e, ServerError) else Unavailable("the session was not created"))
+            lost = Unavailable("the session was not created", retry_after=1.0)
+            future.set_exception(e if isinstance(e, ServerError) else lost)
             future.exception()
             raise
         finally:
@@ -164,7 +166,7 @@ class Master:
 
 @asynccontextmanager
 async def running_master(settings: MasterSettings) -> AsyncIterator[Master]:
-    limits = aiohttp.ClientTimeout(total=CALL_SECONDS + 10, connect=3)
+    limits = aiohttp.ClientTimeout(total=TURN_SECONDS + CALL_SECONDS + 10, connect=3)
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
     async with aiohttp.ClientSession(timeout=limits, connector=connector, trust_env=False) as http:
         yield Master(settings, http)
@@ -241,7 +243,7 @@ def master_app(master: Master) -> FastAPI:
     async def fleet(request: Request) -> Response:
         workers = master.registry.workers()
         body = Fleet(
-            capacity=sum(worker.capacity for worker in workers if worker.healthy),
+            capacity=sum(worker.capacity for worker in workers if worker.healthy and not worker.draining),
             available=sum(worker.available for worker in workers),
             queued=master.registry.queued,
             workers=tuple(workers),
@@ -250,10 +252,14 @@ def master_app(master: Master) -> FastAPI:
 
     @app.get(HEALTH, response_model=Health)
     async def health(request: Request) -> Response:
-        healthy = any(worker.healthy for worker in master.registry.workers())
-        status = "ok" if healthy else "starting" if master.registry.warming else "no_capacity"
+        up = [worker for worker in master.registry.workers() if worker.healthy]
+        # That all sessions are taken is no illness: there is a line to stand in.
+        if any(not worker.draining for worker in up):
+            status = "ok"
+        else:
+            status = "draining" if up else "starting" if master.registry.warming else "no_capacity"
         body = Health.model_validate({"status": status, "version": __version__})
-        return reply(body, accept(request), status=200 if healthy else 503)
+        return reply(body, accept(request), status=200 if status == "ok" else 503)
 
     @app.get(METRICS)
     async def metrics() -> Response:

@@ -3,6 +3,9 @@
 The order is settle → marks → screenshot, so that picture, marks and particulars belong to the same moment. Most pages are at
 rest before anybody waits for it: marks and screenshot are then made first, and stand if nothing has changed after them.
 
+A page that could not be loaded because we were short of something ourselves is nobody's observation: that is a refusal, and
+whoever looks next has it loaded again.
+
 A page that hangs is first freed (its script is stopped), then looked at again; only if that fails too is the session given
 up.
 """
@@ -20,7 +23,7 @@ import msgspec
 from webgym import types as t
 from webgym.errors import BrowserError, BrowserGone, PageUnresponsive, Unavailable
 from webgym.server.actions import ABORTED
-from webgym.server.cdp import ConnectionClosed
+from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.display import Picture
 from webgym.server.egress import Egress
 from webgym.server.frame import ScriptFailed
@@ -95,6 +98,8 @@ async def _observe(
     picture = None
     if look.image != "none":
         picture = Picture(look.image, look.quality, draw_marks if look.marks else None)
+    if context.active.starved:
+        context.active.load_again()
     rest = await _settle_active(context, limits, typing, picture)
     page = context.active
     cut: set[Cut] = set()
@@ -117,9 +122,11 @@ async def _observe(
         context.last_shot = shot.sha256
     surprises = context.surprises
     page.title = rest.page.title
+    error = explain(page, egress)
     dialogs = surprises.take_dialogs()
     downloads = surprises.take_downloads()
-    error = explain(page, egress, bool(downloads))
+    if error == ABORTED:
+        error = None if downloads else f"{ABORTED}: the address answered without a page to show"
     if not rest.page.failed:
         page.navigation_error = None  # told once: what is shown is the page from before
     cut |= surprises.truncated
@@ -173,7 +180,7 @@ async def _settle_active(context: Context, limits: SettleLimits, typing: bool, p
 
 def _origin(url: str) -> set[str]:
     parts = urlsplit(url)
-    return {f"{parts.scheme}://{parts.netloc}"} if parts.scheme in ("http", "https") else set()
+    return {f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"} if parts.scheme in ("http", "https") else set()
 
 
 def _screenshot(context: Context, picture: Picture, data: bytes) -> t.Screenshot:
@@ -186,20 +193,19 @@ def _screenshot(context: Context, picture: Picture, data: bytes) -> t.Screenshot
     )
 
 
-def explain(page: Page, egress: Egress, downloading: bool) -> str | None:
+def explain(page: Page, egress: Egress) -> str | None:
     """A failed navigation in words. Chromium sees only that its proxy refused; the egress knows why."""
     error = page.navigation_error
     if error is None:
         return None
-    if error == ABORTED:
-        return None if downloading else f"{ABORTED}: the address answered without a page to show"
     parts = urlsplit(page.url)
     if "SOCKS" in error or "PROXY" in error or "TUNNEL" in error:
         port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
         failure = egress.why(parts.hostname or "", port)
         if failure is not None:
             if failure.kind == "overloaded":  # our own fault, and not to be held against the website
-                raise Unavailable(failure.text)
+                page.starved = True
+                raise Unavailable(failure.text, retry_after=1.0)
             return failure.text
     return error
 
@@ -210,7 +216,9 @@ def explain(page: Page, egress: Egress, downloading: bool) -> str | None:
 async def _words(page: Page, what: str, most: int, flag: Cut, cut: set[Cut]) -> str:
     try:
         found = await page.frame.run(f"webgym.{what}({{most: {most}, ms: 500}})", _Words, within=SCRIPT_SECONDS)
-    except ScriptFailed:
+    except (ConnectionClosed, ProtocolError):
+        raise
+    except BrowserError:  # no words of ours, or none in time: the rest of the page can be shown without them
         found = _Words("", truncated=True)
     if found.truncated:
         cut.add(flag)

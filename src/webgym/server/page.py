@@ -102,6 +102,7 @@ class Page:
         self.title = ""
         self.status: int | None = None
         self.navigation_error: str | None = None
+        self.starved = False  # what it shows is an error page for want of our own means
         self.navigating = False
         self.loaded = True
         self.pristine = False  # empty, and nobody can fill it: no opener, no navigation yet
@@ -152,6 +153,7 @@ class Page:
         """A navigation was asked for; `navigating` holds until Chromium commits it, fails it or drops it."""
         self.navigating = True
         self.pristine = False
+        self.starved = False
         self.navigation_error = None
         self._downloading = False
 
@@ -302,6 +304,10 @@ class Page:
         return await self._display.shoot(self.channel, picture, within=within)
 
     # commands
+
+    def load_again(self) -> None:
+        self.begin_navigation()
+        self.channel.post("Page.reload")
 
     def stop_loading(self) -> None:
         self.channel.post("Page.stopLoading")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from webgym.errors import BrowserError, Unavailable, WebGymError
 from webgym.server.browser import Browser, UpstreamProxy, start_browser
-from webgym.server.cdp import ProtocolError
+from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.chromium import Chromium
 from webgym.server.folders import WorkerFolder
 from webgym.server.process import ChromiumProcess
@@ -148,7 +148,8 @@ class Pool:
                     await browser.warm()
                 elif ask:
                     await browser.connection.root.call("Browser.getVersion", within=self.patience)
-        except (ProtocolError, Unavailable) as e:
+        except (ProtocolError, ConnectionClosed, Unavailable) as e:
+            # A page that died while it was made says nothing of the browser; that the browser died is told by others.
             log.warning("Chromium %d could not open a context: %s", browser.process.pid, e)
         except (BrowserError, TimeoutError):
             return False

@@ -38,6 +38,14 @@ LAUNCH_SECONDS = 20.0
 STDERR_TAIL = 8 * 1024
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only measured
 SMALL_SHM = 256 * 1024 * 1024
+SOCKET = "org.chromium.Chromium.XXXXXX/SingletonSocket"
+NO_SANDBOX = "no usable sandbox"  # what Chromium writes; only what we add to its words hangs on it
+NO_NAMESPACES = (
+    "This system does not let Chromium's sandbox make user namespaces (Ubuntu since 23.10 forbids them to programs it does "
+    "not know, containers often do). Allow them (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`) or use the "
+    "distribution's own Chromium; or turn the sandbox off knowingly with --no-sandbox (or WEBGYM_NO_SANDBOX=1)."
+)
+LONGEST_SOCKET = 104  # on macOS; Linux takes four more
 
 # What every browser gets. No outside request, no dialog, no background work, the same colours everywhere.
 SWITCHES = (
@@ -117,9 +125,8 @@ class ChromiumProcess:
         except BaseException as e:
             await asyncio.shield(self.close())
             if isinstance(e, BrowserError):
-                raise BrowserError(
-                    f"Chromium did not start: {e}\n{chromium.path} wrote: {self.last_words or 'nothing'}"
-                ) from e
+                said = f"Chromium did not start: {e}\n{chromium.path} wrote: {self.last_words or 'nothing'}"
+                raise BrowserError(f"{said}\n{NO_NAMESPACES}" if NO_SANDBOX in said.lower() else said) from e
             raise
         self.product = version.product
         self.user_agent = version.userAgent
@@ -137,7 +144,7 @@ class ChromiumProcess:
             undo.callback(os.close, errors_write)
             errors = undo.enter_context(ExitStack())
             errors.callback(os.close, errors_read)
-            pid = _spawn(arguments, theirs, errors_write)
+            pid = _spawn(arguments, _environment(folder), theirs, errors_write)
             killed = undo.enter_context(ExitStack())
             killed.callback(_kill_and_reap, pid)
             record_group(folder, pid, Path(arguments[0]))
@@ -200,7 +207,7 @@ class _Tail(asyncio.Protocol):
         self.process.hear(data)
 
 
-def _spawn(arguments: list[str], channel: socket.socket, stderr: int) -> int:
+def _spawn(arguments: list[str], environment: dict[str, str], channel: socket.socket, stderr: int) -> int:
     # The child's descriptors 3 and 4 must not be overwritten before they are copied, hence the high duplicates.
     high = fcntl.fcntl(channel.fileno(), fcntl.F_DUPFD_CLOEXEC, 64)
     errors = fcntl.fcntl(stderr, fcntl.F_DUPFD_CLOEXEC, 64)
@@ -208,7 +215,7 @@ def _spawn(arguments: list[str], channel: socket.socket, stderr: int) -> int:
         return os.posix_spawn(
             arguments[0],
             arguments,
-            _environment(),
+            environment,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
@@ -225,11 +232,18 @@ def _spawn(arguments: list[str], channel: socket.socket, stderr: int) -> int:
         os.close(errors)
 
 
-def _environment() -> dict[str, str]:
-    """What Chromium needs of our environment: no key or token of ours reaches a browser."""
+def _environment(folder: Path) -> dict[str, str]:
+    """What Chromium needs of our environment: no key or token of ours reaches a browser.
+
+    What it keeps in a temporary folder goes with its own folder, also when it is killed. A full Chromium has a socket there,
+    though, and does not start if that socket's path is too long for the system.
+    """
     kept = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "FONTCONFIG_FILE",
             "FONTCONFIG_PATH", "LD_LIBRARY_PATH")  # fmt: skip
-    return {name: os.environ[name] for name in kept if name in os.environ}
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    if len(os.fsencode(folder / SOCKET)) < LONGEST_SOCKET:
+        environment["TMPDIR"] = str(folder)
+    return environment
 
 
 def _arguments(chromium: Chromium, folder: Path, *, sandbox: bool, switches: Sequence[str]) -> list[str]:

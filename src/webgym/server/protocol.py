@@ -103,7 +103,9 @@ class NewSession(Wire):
     locale: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$")] | None = None
     time_zone: TimeZone | None = None
     user_agent: HeaderValue | None = None
-    headers: dict[HeaderName, HeaderValue] = Field({}, max_length=64, description="Sent with every request of every page.")
+    headers: dict[HeaderName, HeaderValue] = Field(
+        {}, max_length=64, description="Sent with every request of every page and its frames; workers send none of them."
+    )
     proxy: SecretStr | None = Field(None, description="http://user:password@host:port or socks5://…, for this session only.")
     storage_state: StorageState | None = None
     ttl: Annotated[float, Field(gt=0, le=86400)] = Field(60.0, description="Seconds the lease lasts after each call.")

@@ -31,7 +31,7 @@ from webgym.server.actions import CannotDo, navigate, perform
 from webgym.server.browser import UpstreamProxy
 from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.egress import BYPASS, Egress, EgressPolicy
-from webgym.server.leases import Leased, Leases
+from webgym.server.leases import Leased, Leases, Step
 from webgym.server.metrics import Metrics
 from webgym.server.observe import observe
 from webgym.server.pool import Pool
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
 CLOSE_SECONDS = 20.0  # for contexts to be given back: longer than a sick browser takes to be ended
-CALL_SECONDS = 90.0  # over everything a call may do; the parts have their own, shorter deadlines
+CALL_SECONDS = 90.0  # over everything a call may do from its turn on; the parts have their own, shorter deadlines
 
 
 class Sessions:
@@ -98,7 +98,8 @@ class Sessions:
             started = await self._create(request, base_url)
         except BaseException as e:
             self._created.pop(request.key, None)
-            future.set_exception(e if isinstance(e, ServerError) else Unavailable("the session was not created"))
+            lost = Unavailable("the session was not created", retry_after=1.0)
+            future.set_exception(e if isinstance(e, ServerError) else lost)
             future.exception()
             raise
         future.set_result(started)
@@ -147,7 +148,10 @@ class Sessions:
         egress, proxy = self._egress, None
         if request.proxy is not None:
             egress = Egress(self._policy, upstream=request.proxy.get_secret_value())
-            await egress.__aenter__()
+            try:
+                await egress.__aenter__()
+            except OSError as e:
+                raise Unavailable(f"there is no room for a session's proxy: {e.strerror}", retry_after=1.0) from e
             proxy = UpstreamProxy(egress.proxy_url, BYPASS)
         try:
             browser, context = await self._pool.take(proxy)
@@ -209,9 +213,11 @@ class Sessions:
             if not step.result.done():
                 step.result.set_exception(StaleLease("the session ended"))
                 step.result.exception()
-        await self._pool.give_back(leased.browser, leased.context)
-        if leased.owns_egress:
-            await leased.egress.close()
+        try:
+            await self._pool.give_back(leased.browser, leased.context)
+        finally:
+            if leased.owns_egress:
+                await leased.egress.close()
 
     async def sweep_forever(self) -> None:
         """Free sessions whose lease ran out or whose browser died, though nobody asks for them."""
@@ -249,7 +255,7 @@ class Sessions:
         """One call on a session: it holds the lease, has a deadline, and ends the session if the session is past help."""
         leased.calls += 1
         try:
-            async with asyncio.timeout(CALL_SECONDS), leased.lock:
+            async with leased.turn(), asyncio.timeout(CALL_SECONDS):
                 ended = self.leases.why_ended(leased)  # while this call waited for the one before it
                 if ended is not None:
                     raise ended
@@ -265,16 +271,20 @@ class Sessions:
 
     async def step(self, session_id: str, token: str | None, request: StepRequest) -> StepResult:
         leased = self.leases.find(session_id, token)
-        stored = leased.stored(request)
-        if stored is not None:
-            return (await asyncio.shield(stored)).model_copy(update={"repeated": True})
-        step = leased.accept(request)
+        step = leased.earlier(request)
+        if step is not None and not step.unseen:
+            return await step.again()
         began = time.monotonic()
         try:
             async with self._call(leased):
-                seen = await self._act(leased, request)
+                # A step is taken when its turn has come: one that is refused in line has not been, and may be sent again.
+                step = leased.earlier(request)
+                if step is not None and not step.unseen:
+                    return await step.again()
+                step = leased.accept(request)
+                seen = await self._act(leased, request, step)
         except BaseException as e:
-            if not step.result.done():
+            if step is not None and not step.result.done():
                 step.result.set_exception(e if isinstance(e, ServerError) else StaleLease("the worker shut down"))
                 step.result.exception()
             raise
@@ -285,25 +295,32 @@ class Sessions:
         self._metrics.step(request.action.kind, time.monotonic() - began, seen.settled.ms / 1000)
         return result
 
-    async def _act(self, leased: Leased, request: StepRequest) -> t.Observation:
-        context, action = leased.context, request.action
-        problem = None
+    async def _act(self, leased: Leased, request: StepRequest, step: Step) -> t.Observation:
+        if not step.acted:
+            step.acted = True
+            step.problem = await self._perform(leased, request.action)
+        typing = isinstance(request.action, t.Type | t.Key)
+        return await self._look(leased, request.look, typing=typing, action_error=step.problem)
+
+    async def _perform(self, leased: Leased, action: t.Action) -> str | None:
+        """Do it; what the agent should read if it had no effect."""
+        context = leased.context
         await context.reopened()
         if isinstance(action, t.Navigate | t.Back | t.Forward | t.Reload) and await context.active.unstick():
             context.surprises.note("the page did not respond; its scripts were stopped")
         try:
             await perform(context, action, self._policy)
         except CannotDo as e:
-            problem = str(e)
+            return str(e)
         except ConnectionClosed:
             if not context.alive:
                 raise
         except ProtocolError as e:
-            problem = f"the browser refused: {e}"
+            return f"the browser refused: {e}"
         except BrowserError:
             # No answer: the page hangs. `observe` finds that out too, frees it if it can, and says so.
             log.info("session %s: %s had no answer", leased.id, action.kind)
-        return await self._look(leased, request.look, typing=isinstance(action, t.Type | t.Key), action_error=problem)
+        return None
 
     async def _look(
         self, leased: Leased, look: t.Look, *, typing: bool = False, action_error: str | None = None
@@ -344,7 +361,14 @@ class Sessions:
         held = _bytes_in(leased.context.folder)
         if held + len(data) > self._max_file:
             raise BadRequest(f"the session's folder may hold {self._max_file} bytes, and has {held}")
-        path.write_bytes(data)
+        unfinished = path.with_name(f".{name}")  # no name that a client or a page could give
+        try:
+            unfinished.write_bytes(data)
+            unfinished.replace(path)
+        except OSError as e:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+            raise Unavailable(f"there is no room for the file: {e.strerror}", retry_after=5.0) from e
         return StoredFile(name=name, size=len(data))
 
     def file(self, session_id: str, token: str | None, name: str) -> Path:

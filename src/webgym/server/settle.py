@@ -3,12 +3,14 @@
 The order is: navigation committed → load → nothing changing (DOM, transitions, images, fonts) → network nearly idle, and
 then nothing changing again, because what the network brought is drawn after it came. Each wait has a cap, so that no page
 can hold a step; which cap was met is part of the observation. Pages that never rest (an endless animation, polling, a
-stream) cost one cap and no more.
+stream) cost one cap and no more. A document that comes while its predecessor settles is waited for anew, with caps of its
+own, because what is told has to be told of the page that is shown; how many of them is bounded too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +19,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from webgym.errors import BrowserError
+from webgym.server.cdp import ProtocolError
 from webgym.server.display import Picture
 from webgym.server.page import Page
 
@@ -25,6 +28,7 @@ Cap = Literal["commit", "load", "quiet", "network"]
 # drawn for nothing. Seconds until then, and between two frames from then on.
 LOADING_PATIENCE = 0.5
 LOADING_EVERY = 0.1
+MAX_SUCCESSORS = 8  # documents that are followed while a page settles: scripts that redirect may do so for ever
 
 
 class SettleLimits(BaseModel):
@@ -93,19 +97,29 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
     await _loaded(page, limits, capped)
     still = limits.still
     shot: bytes | None = None
+    followed = 0
+    follow_until = time.monotonic() + limits.load + limits.quiet + limits.network
     quiet_ends = time.monotonic() + limits.quiet
     network_ends = time.monotonic() + limits.network
     while True:
         cap = max(quiet_ends - time.monotonic(), 2 * limits.still)
         quiet = _Quiet(still, limits.still_typing if typing else 0, cap)
-        rested, at, shot = await _rest(page, quiet, limits.grace, picture)
-        if page.navigating:
-            # The quiet was the pause before a navigation (a script's redirect, a form): start over, once per page.
+        rested: _Rested | None = None
+        with contextlib.suppress(ProtocolError):  # documents came and went while they were asked
+            rested, at, shot = await _rest(page, quiet, limits.grace, picture)
+        if rested is None or page.navigating:
+            # The quiet was the pause before a navigation (a script's redirect, a form): start over with what comes of it.
             shot = picture = None
+            if followed == MAX_SUCCESSORS or time.monotonic() >= follow_until:
+                capped.append("commit")
+                break
+            followed += 1
             await _commit(page, limits, capped)
             await _loaded(page, limits, capped)
-            if time.monotonic() < quiet_ends + limits.network:
-                continue
+            still = limits.still
+            quiet_ends = time.monotonic() + limits.quiet
+            network_ends = time.monotonic() + limits.network
+            continue
         if rested.capped:
             capped.append("quiet")
             break
@@ -119,7 +133,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
             break
         # Something has just come: the page gets the rest of a quiet time to show it.
         still = max(limits.still - (time.monotonic() - page.last_request_ended), 0.02)
-    return Rest(time.monotonic() - started, capped, rested.page, shot)
+    return Rest(time.monotonic() - started, capped, rested.page if rested else Particulars(title=page.title), shot)
 
 
 async def _commit(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:

@@ -1,7 +1,8 @@
 """Storage state: cookies and local storage of a session, saved and restored in Playwright's format.
 
 Local storage belongs to an origin and can only be reached from a document of it. So for each origin a background tab is
-sent there with every request answered by us with an empty page: the site itself is never asked.
+sent there with every request answered by us with an empty page: the site itself is never asked. Nothing is read or written
+unless the document that does it says that it is of that origin.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from webgym.errors import BadRequest
-from webgym.server.cdp import ProtocolError
+from webgym.errors import BadRequest, BrowserError, Unavailable
+from webgym.server.cdp import ConnectionClosed, ProtocolError
+from webgym.server.frame import ScriptFailed
 from webgym.server.page import Page
 from webgym.server.protocol import Cookie, OriginStorage, StorageItem, StorageState
 from webgym.server.tabs import Context
@@ -57,9 +59,8 @@ async def save(context: Context) -> StorageState:
     origins = []
     async with _Elsewhere(context) as tab:
         for origin in sorted(context.origins)[:MAX_ORIGINS]:
-            await tab.visit(origin)
-            stored = await tab.page.frame.run("webgym.storage()", _Storage, within=SECONDS)
-            if stored.items:
+            stored = await tab.visit(origin)
+            if stored is not None and stored.items:
                 items = tuple(StorageItem(name=item.name, value=item.value) for item in stored.items)
                 origins.append(OriginStorage(origin=origin, localStorage=items))
     return StorageState(
@@ -86,6 +87,8 @@ async def restore(context: Context, state: StorageState) -> None:
         plain = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
         if not plain or f"{parts.scheme}://{parts.netloc}" != stored.origin:
             raise BadRequest(f"storage_state.origins: {stored.origin!r:.200} is not an origin such as https://example.com")
+    if len(state.origins) > MAX_ORIGINS:
+        raise BadRequest(f"storage_state.origins: there are {len(state.origins)}, and at most {MAX_ORIGINS} are restored")
     if state.cookies:
         listed = []
         for cookie in state.cookies:
@@ -102,12 +105,16 @@ async def restore(context: Context, state: StorageState) -> None:
     if not state.origins:
         return
     async with _Elsewhere(context) as tab:
-        for stored in state.origins[:MAX_ORIGINS]:
-            await tab.visit(stored.origin)
+        for stored in state.origins:
+            if await tab.visit(stored.origin) is None:
+                raise BadRequest(f"storage_state.origins: the browser shows no page of {stored.origin!r:.200}")
             items = msgspec.json.encode([[item.name, item.value] for item in stored.localStorage]).decode()
-            await tab.page.frame.run(
-                f"{{ for (const [k, v] of {items}) localStorage.setItem(k, v); null }}", type(None), within=SECONDS
-            )
+            try:
+                await tab.page.frame.run(
+                    f"{{ for (const [k, v] of {items}) localStorage.setItem(k, v); null }}", type(None), within=SECONDS
+                )
+            except ScriptFailed as e:
+                raise BadRequest(f"storage_state.origins: {stored.origin!r:.200} does not take what it should store") from e
             context.origins.add(stored.origin)
 
 
@@ -139,7 +146,27 @@ class _Elsewhere:
         }
         self.page.channel.post("Fetch.fulfillRequest", reply)
 
-    async def visit(self, origin: str) -> None:
+    async def visit(self, origin: str) -> _Storage | None:
+        """Go there; what is stored there, or None if the browser refuses the address."""
         self.page.begin_navigation()
-        await self.page.channel.call("Page.navigate", {"url": f"{origin}/"}, within=SECONDS)
-        await self.page.until(lambda: not self.page.navigating, SECONDS)
+        try:
+            await self.page.channel.call("Page.navigate", {"url": f"{origin}/"}, within=SECONDS)
+            there = await self.page.until(lambda: not self.page.navigating, SECONDS)
+        except ProtocolError:  # no address to it
+            return None
+        except ConnectionClosed:
+            raise
+        except BrowserError:
+            there = False
+        if not there:
+            raise Unavailable(f"the browser was too slow to open the storage of {origin:.200}", retry_after=1.0)
+        try:
+            stored = await self.page.frame.run("webgym.storage()", _Storage, within=SECONDS)
+        except ScriptFailed:  # the browser's own error page has no storage
+            return None
+        return stored if stored.origin == _as_browsers_spell(origin) else None
+
+
+def _as_browsers_spell(origin: str) -> str:
+    scheme, _, place = origin.lower().partition("://")
+    return f"{scheme}://{place.removesuffix(':80' if scheme == 'http' else ':443')}"

@@ -222,6 +222,9 @@ class Surprises:
         return taken
 
     def take_notes(self) -> tuple[str, ...]:
+        if self.choosers:  # those that `upload` answered are no longer there
+            self.choosers.clear()
+            self.note("a page asked for a file and was given none: `upload` gives it one")
         taken = tuple(self.notes)
         self.notes.clear()
         return taken

@@ -27,6 +27,8 @@ from webgym.server.surprises import Surprises
 MAX_TABS = 10
 MAX_FRAMES = 50
 OPEN_SECONDS = 15.0
+# Chromium holds workers back, too, whatever the filter says: those it hid from us would never begin.
+CHILDREN = [{"type": "iframe"}, {"type": "worker"}, {"type": "worklet"}]
 # Nothing of any response or form is kept for us: a page that sends 100 MB must not have them copied into an event.
 NETWORK = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": 1}
 
@@ -268,8 +270,14 @@ class Context:
             self._reopening.cancel()
             self._reopening = None
 
-    def _frame_attached(self, page: Page, event: Attached) -> None:
+    def _child_attached(self, page: Page, parent: Channel, event: Attached) -> None:
         channel = self.connection.channel(event.sessionId)
+        if event.targetInfo.type != "iframe":
+            # We want nothing of a worker, but it would wait for us for ever if we did not let it go on.
+            channel.post("Runtime.runIfWaitingForDebugger")
+            parent.post("Target.detachFromTarget", {"sessionId": event.sessionId})
+            self.connection.drop_channel(event.sessionId)
+            return
         if len(page.children) < MAX_FRAMES:
             page.children[event.sessionId] = Frame(channel, event.targetInfo.targetId)
             page.listen_network(channel)
@@ -285,14 +293,14 @@ class Context:
     def _watch(self, page: Page, channel: Channel) -> None:
         """What a tab and a cross-site frame in it have in common."""
         self.surprises.watch(channel, page.wake)
-        channel.on("Target.attachedToTarget", Attached, lambda child: self._frame_attached(page, child))
+        channel.on("Target.attachedToTarget", Attached, lambda child: self._child_attached(page, channel, child))
         channel.on("Target.detachedFromTarget", Detached, lambda child: page.drop_child(child.sessionId))
         channel.post("Page.enable")
         channel.post("Network.enable", NETWORK)
         channel.post("Page.setInterceptFileChooserDialog", {"enabled": True})
         channel.post(
             "Target.setAutoAttach",
-            {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "iframe"}]},
+            {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": CHILDREN},
         )
 
     async def dispose(self, *, within: float = 5.0) -> bool:

@@ -207,7 +207,8 @@ def worker_app(worker: Worker) -> FastAPI:
 
     @app.get(FLEET, response_model=Fleet)
     async def fleet(request: Request) -> Response:
-        state, available = worker.status(), worker.sessions.available
+        state = worker.status()
+        available = 0 if state.draining else worker.sessions.available
         one = FleetWorker(
             id=state.id,
             url=state.url,
@@ -218,7 +219,7 @@ def worker_app(worker: Worker) -> FastAPI:
             draining=state.draining,
             last_seen=0,
         )
-        body = Fleet(capacity=state.capacity, available=available, queued=0, workers=(one,))
+        body = Fleet(capacity=0 if state.draining else state.capacity, available=available, queued=0, workers=(one,))
         return reply(body, request.headers.get("accept", ""))
 
     @app.get(METRICS)

@@ -31,6 +31,7 @@ _ZONES: Final[tuple[tuple[Network, str], ...]] = tuple(
     for network, zone in (
         ("0.0.0.0/8", "unspecified"),
         ("10.0.0.0/8", "private"),
+        ("100.100.100.200/32", "a cloud platform's address"),  # Alibaba's metadata service
         ("100.64.0.0/10", "carrier-grade NAT"),
         ("127.0.0.0/8", "loopback"),
         (
@@ -57,6 +58,8 @@ _ZONES: Final[tuple[tuple[Network, str], ...]] = tuple(
         ("2001:db8::/32", "for documentation"),
         ("2002::/16", "a tunnel"),  # 6to4
         ("3fff::/20", "for documentation"),
+        ("fd00:ec2::/32", "a cloud platform's address"),  # Amazon's metadata and credentials
+        ("fd20:ce::254/128", "a cloud platform's address"),  # Google's metadata service
         ("fc00::/7", "private"),
         ("fe80::/10", "link-local"),
         ("fec0::/10", "private"),
@@ -234,10 +237,11 @@ class EgressPolicy(BaseModel):
 
     - `deny` wins over everything.
     - `allow` admits what is refused by default. A rule for a name opens loopback and private addresses to
-      that name alone; a rule for an address or range opens it to every name. Link-local (metadata services),
-      multicast, 0.0.0.0 and tunnels are opened by a rule for the address only.
-    - `allow_private` opens RFC 1918, unique local and carrier-grade NAT ranges; loopback and link-local stay
-      shut.
+      that name alone; a rule for an address or range opens it to every name. Link-local, the metadata services
+      of cloud platforms wherever they are, multicast, 0.0.0.0 and tunnels are opened by a rule for the address
+      only.
+    - `allow_private` opens RFC 1918, unique local and carrier-grade NAT ranges; loopback, link-local and
+      metadata services stay shut.
     - `only_allowed` refuses what neither `allow` nor `sites` lists. A name has to be listed by name, so that
       nothing else is even looked up.
     - `sites` lists public sites for `only_allowed`. Unlike `allow` it opens no private address, so the owner

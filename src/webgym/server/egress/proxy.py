@@ -267,6 +267,8 @@ class Egress:
     async def _through(self, upstream: Upstream, host: Host, port: int) -> tuple[socket.socket, bytes] | Refusal:
         sock = await self._dial_host(upstream.host, upstream.port)
         if isinstance(sock, Refusal):
+            if sock.kind == "overloaded":
+                return sock
             return Refusal("upstream", f"net::ERR_PROXY_CONNECTION_FAILED: the proxy {upstream}: {sock.text}")
         try:
             answer = await upstream.ask(sock, host, port)
@@ -282,7 +284,7 @@ class Egress:
         try:
             addresses = await self._names.lookup(host) if isinstance(host, str) else [host]
         except OSError as e:
-            if e.errno in _OURS:
+            if e.errno in _OURS or _is_of_this_machine(e):
                 return Refusal("overloaded", f"this machine cannot look up {host}: {e.strerror}")
             silent = isinstance(e, TimeoutError) or e.errno == socket.EAI_AGAIN
             said = "no answer from DNS" if silent else "no address"
@@ -313,6 +315,14 @@ class _Far(Side):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.ready(self.transport)
+
+
+def _is_of_this_machine(error: OSError) -> bool:
+    """A lookup that failed for want of memory, or (EAI_SYSTEM, which Python tells as the error behind it) of anything else
+    that has nothing to do with the name."""
+    if isinstance(error, socket.gaierror):
+        return error.errno == socket.EAI_MEMORY
+    return not isinstance(error, TimeoutError)
 
 
 def _is_loopback(host: Host) -> bool:

@@ -75,7 +75,26 @@ const outline = ({ most, ms }) => {
   return { text: lines.join('\n'), truncated: cut };
 };
 
-const text = ({ most }) => {
-  const all = document.body ? document.body.innerText : '';
-  return { text: all.slice(0, most), truncated: all.length > most };
+// `innerText` of a very large page takes seconds and cannot be interrupted: such a page is read piece by piece.
+const PIECE = 100000;
+
+const text = ({ most, ms }) => {
+  const until = performance.now() + ms;
+  let all = '', cut = false;
+  const read = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) { all += node.data.replace(/\s+/g, ' '); return; }
+    if (node.nodeType !== Node.ELEMENT_NODE) return;
+    if (node.getElementsByTagName('*').length <= PIECE) all += node.innerText ?? '';
+    else {
+      for (const child of node.childNodes) {
+        if (all.length > most || performance.now() > until) { cut = true; return; }
+        const display = child.nodeType === Node.ELEMENT_NODE ? getComputedStyle(child).display : '';
+        if (display === 'none') continue; // its `innerText` would be all its text
+        read(child);
+        if (display && !/^(inline|contents)/.test(display)) all += '\n';
+      }
+    }
+  };
+  if (document.body) read(document.body);
+  return { text: all.slice(0, most), truncated: cut || all.length > most };
 };
