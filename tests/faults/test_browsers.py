@@ -36,7 +36,7 @@ from tests.site.server import Site
 from webgym.errors import BrowserError, BrowserGone, StaleLease, Unavailable
 from webgym.server import chromium
 from webgym.server.browser import Browser, start_browser
-from webgym.server.cdp import Channel
+from webgym.server.cdp import Channel, ConnectionClosed
 from webgym.server.chromium import Chromium
 from webgym.server.folders import WorkerFolder
 from webgym.server.page import Page
@@ -174,6 +174,27 @@ async def test_a_spare_page_that_dies_while_it_is_made_ends_no_neighbour(
         assert not worker.pool.retired
 
 
+async def test_a_browser_whose_every_page_dies_is_replaced_and_its_sessions_go_on(
+    new_worker: WorkerMaker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    async with new_worker(limits={"warm": 1}) as worker:
+        driver = await opened(worker, site.url("/counter"))
+        (old,) = worker.pool.browsers
+        open_tab = Context.open_tab
+
+        async def dying(self: Context, **options: Any) -> Page:
+            if self.connection is old.connection:
+                raise ConnectionClosed("the page went away")
+            return await open_tab(self, **options)
+
+        await until(lambda: bool(old.spares), within=10)
+        monkeypatch.setattr(Context, "open_tab", dying)
+        await old.drop(old.spares.popleft())
+        await until(lambda: any(browser is not old and browser.spares for browser in worker.pool.browsers), within=20)
+        assert worker.pool.retired == {"stillborn pages": 1}
+        assert (await driver.step(FIRST)).title == "count 1"
+
+
 async def test_a_browser_that_retires_while_a_session_begins_in_it_is_kept_for_that_session(
     new_worker: WorkerMaker, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
@@ -241,7 +262,7 @@ async def test_a_chromium_that_dies_at_start_is_quoted_and_leaves_nothing(tmp_pa
 
 async def test_a_browsers_temporary_files_go_with_its_folder_unless_their_names_would_be_too_long(tmp_path: Path):
     found = fake(tmp_path, 'echo "temporary: $TMPDIR." >&2; exit 1')
-    with tempfile.TemporaryDirectory(prefix="b") as short:
+    with tempfile.TemporaryDirectory(prefix="b", dir="/tmp") as short:
         for folder in (Path(short) / "browser", tmp_path / ("x" * 60)):
             folder.mkdir()
             with pytest.raises(BrowserError) as refusal:

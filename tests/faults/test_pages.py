@@ -44,7 +44,8 @@ from webgym.server import leases, sessions
 from webgym.server.actions import perform
 from webgym.server.cdp import MAX_MESSAGE, Connection
 from webgym.server.egress import Egress
-from webgym.server.protocol import StepRequest
+from webgym.server.egress.failures import Refusal
+from webgym.server.protocol import StepRequest, StepResult
 from webgym.server.settings import WorkerSettings
 from webgym.server.settle import SettleLimits
 from webgym.server.surprises import DownloadProgress
@@ -516,13 +517,17 @@ async def test_a_session_whose_own_proxy_has_no_place_is_refused_and_one_that_en
     await worker.pool.give_back(leased.browser, leased.context)
 
 
+async def no_place(host: object, port: int) -> Refusal:
+    return Refusal("overloaded", "this worker already holds all the connections it may")
+
+
 async def test_a_proxy_of_ours_without_a_free_place_is_no_fault_of_the_website(
     worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
 ):
     driver = await opened(worker, site.url("/counter"))
     egress = held(driver).egress
     with monkeypatch.context() as full:
-        full.setattr(egress, "_max_connections", len(egress._near))
+        full.setattr(egress, "_reach", no_place)
         with pytest.raises(Unavailable, match="connections") as refusal:
             await driver.step(Navigate(url=f"http://elsewhere.localhost:{site.port}/counter"))
         assert refusal.value.retry_after
@@ -546,7 +551,7 @@ async def test_a_step_refused_for_want_of_ours_is_seen_when_it_is_repeated_and_n
     request = StepRequest(action=FIRST, look=Look(image="none"), key="once", seq=1)
     monkeypatch.setattr(sessions, "perform", noted)
     with monkeypatch.context() as full:
-        full.setattr(egress, "_max_connections", len(egress._near))
+        full.setattr(egress, "_reach", no_place)
         for _ in range(2):
             with pytest.raises(Unavailable, match="connections"):
                 await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
@@ -566,11 +571,38 @@ async def test_a_look_after_a_refusal_for_want_of_ours_has_the_page_loaded_again
     driver = await opened(worker, None)
     egress = held(driver).egress
     with monkeypatch.context() as full:
-        full.setattr(egress, "_max_connections", len(egress._near))
+        full.setattr(egress, "_reach", no_place)
         with pytest.raises(Unavailable, match="connections"):
             await driver.step(Navigate(url=f"http://further.localhost:{site.port}/counter"))
     seen = await driver.look(image="none")
     assert (seen.title, seen.navigation_error) == ("count 0", None)
+    await driver.release()
+
+
+async def test_whoever_leaves_the_line_does_not_end_the_step_that_another_repeats(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    driver = await opened(worker, site.url("/counter"))
+    egress, there = held(driver).egress, f"http://yonder.localhost:{site.port}/counter"
+    request = StepRequest(action=Navigate(url=there), look=Look(image="none"), key="once", seq=1)
+
+    def repeat() -> asyncio.Task[StepResult]:
+        return asyncio.create_task(worker.sessions.step(driver.started.id, driver.started.lease.token, request))
+
+    with monkeypatch.context() as full:
+        full.setattr(egress, "_reach", no_place)
+        with pytest.raises(Unavailable):
+            await repeat()
+    await held(driver).lock.acquire()
+    looking = repeat()
+    await asyncio.sleep(0)
+    leaving = repeat()
+    await asyncio.sleep(0.05)
+    held(driver).lock.release()
+    await asyncio.sleep(0.05)  # the first looks by now, the second is still in line
+    leaving.cancel()
+    assert (await looking).observation.url == there
+    assert (await repeat()).repeated
     await driver.release()
 
 

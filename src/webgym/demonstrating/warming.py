@@ -104,7 +104,7 @@ async def demonstrate(settings: WarmUpSettings, shown: Path, samples: Path, cons
         played = await play(rollout, store, surroundings, watched)
         if played.failure is not None:
             raise played.failure
-        if played.unfinished:
-            raise RolloutStopped(f"{played.unfinished} demonstrations are unfinished: the same command goes on")
+        if left := played.unfinished + played.unjudged:
+            raise RolloutStopped(f"{left} demonstrations are unfinished or not judged: the same command goes on")
         whole = ReplaySettings(samples=None)
         await asyncio.to_thread(replay, store, samples, judge=WorldsJudge.name, iteration=0, settings=whole)

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coro
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from webgym.errors import RolloutStopped
@@ -51,6 +51,7 @@ from webgym.train.job import Progress
 from webgym.types import Split
 
 T = TypeVar("T")
+OURS: Final = frozenset({"policy_unavailable", "circuit_open", "disk_full"})  # of what cancels an episode
 
 
 class Stopped(Exception):  # not an error: a person asked for it
@@ -115,6 +116,7 @@ class Stage:
             lambda: asyncio.to_thread(faults, store, version, self.settings.engine.redo),
             most=self.settings.faults,
             steady=self.host.steady if self.host is not None else _always,
+            stopped=lambda: self.stopper.requested,
             say=self.display.say,
         )
 
@@ -157,6 +159,7 @@ async def persistent(
     *,
     most: float,
     steady: Callable[[], Awaitable[bool]],
+    stopped: Callable[[], bool],
     say: Callable[[str], None],
 ) -> Played:
     """Play until few enough episodes ended by faults of ours: once more if too many did, or if the model server died.
@@ -175,6 +178,8 @@ async def persistent(
         told = f"{count} of {played.planned} episodes ended by faults of ours"
         if reasons:
             told += f", most often: {reasons.most_common(1)[0][0]}"
+        if stopped():
+            raise Stopped
         if last:
             raise RolloutStopped(f"{told}. Put that right; the same command plays them again (`faults` says how many may)")
         say(f"{told}. They are played once more.")
@@ -186,7 +191,7 @@ async def _always() -> bool:
 
 
 def faults(store: Run, iteration: int, redo: Collection[Again]) -> Counter[str]:
-    """Episodes of an iteration that ended by what a resumed run would redo, by reason. Blocks."""
+    """Episodes of an iteration that ended by faults of ours and that a resumed run would redo, by reason. Blocks."""
     outcomes, found = store.outcomes(), Counter[str]()
     for planned in store.planned(iteration):
         record = outcomes.get(planned.id)
@@ -195,7 +200,7 @@ def faults(store: Run, iteration: int, redo: Collection[Again]) -> Counter[str]:
         outcome = record.outcome
         if outcome.kind == "infra" and "infra" in redo:
             found[outcome.reason] += 1
-        elif outcome.kind == "cancelled" and outcome.reason in redo:
+        elif outcome.kind == "cancelled" and outcome.reason in redo and outcome.reason in OURS:
             found[outcome.detail or outcome.reason] += 1
     return found
 

@@ -104,11 +104,10 @@ def _prompt(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
         "prompt", f"{images} screenshots × {image:,} tokens = {images * image:,} of a budget of {context.token_budget:,}"
     )
     over = longest > settings.train.max_tokens
-    fits = "DOES NOT FIT: the longest would be left out of training" if over else "fits"
+    fits = "does not fit: if there is one as long, it is left out of training" if over else "fits"
     yield Row(
         "longest sample",
         f"{longest:,} tokens with a reply of {reply:,}; train.max_tokens is {settings.train.max_tokens:,}: {fits}",
-        wrong=over,
     )
 
 

@@ -72,6 +72,12 @@ class LoopSettings(RolloutParts):
         return self
 
     @model_validator(mode="after")
+    def _someone_who_acts(self) -> Self:
+        if self.agent == "replay":
+            raise ValueError("agent is 'replay', which does what was done before: `webgym rollout` plays it, a loop cannot")
+        return self
+
+    @model_validator(mode="after")
     def _logprobs_for_ratios(self) -> Self:
         policy = self.model.policy
         if self.train.objective == "grpo" and self.agent == "model" and not (policy.logprobs and policy.token_ids):

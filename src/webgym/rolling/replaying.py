@@ -18,16 +18,16 @@ class Recordings:
     """Kept episodes of a run, one a task. Making it and using it block on the disk."""
 
     def __init__(self, wanted: Recording, session: SessionOptions) -> None:
-        self._path, self._size = wanted.run, (session.width, session.height)
+        self._iteration, self._size = wanted.iteration, (session.width, session.height)
+        self._first: dict[str, str] = {}  # by task
         with Run.open(wanted.run, read_only=True) as run:
-            outcomes = run.outcomes()
-            self._first: dict[str, str] = {}  # by task
+            self._files, outcomes = run.files, run.outcomes()
             for one in run.planned(wanted.iteration):
                 if (record := outcomes.get(one.id)) is not None and record.stored and wanted.episode in (None, one.id):
                     self._first.setdefault(one.task, one.id)
         if not self._first:
-            which = f"episode {wanted.episode}" if wanted.episode is not None else f"episode of iteration {wanted.iteration}"
-            raise ConfigError(f"recording: {wanted.run} has kept no {which}")
+            which = f"episode {wanted.episode}" if wanted.episode is not None else "episode"
+            raise ConfigError(f"recording: {wanted.run} has kept no {which} of iteration {wanted.iteration}")
 
     def tasks(self) -> list[Task]:
         """What they were about, in the order of their plan."""
@@ -37,8 +37,7 @@ class Recordings:
         return ReplayAgent(self._episode(task.id))
 
     def _episode(self, task: str) -> Episode:
-        with Run.open(self._path, read_only=True) as run:
-            found = run.episode(self._first[task])
+        found = self._files.read(self._files.path(self._iteration, self._first[task]))
         if (found.width, found.height) != self._size:
             made, now = f"{found.width} × {found.height}", "{} × {}".format(*self._size)
             raise ConfigError(f"episode {found.id} was recorded at {made}, and engine.session is {now}: clicks would miss")

@@ -74,10 +74,10 @@ class Timeouts:
 
     connect: float = 5.0
     create: float = 120.0  # and its `wait` longer
-    step: float = 100.0
-    observe: float = 100.0
+    step: float = 140.0  # with its turn on the session, and relayed
+    observe: float = 140.0
     renew: float = 5.0
-    storage: float = 100.0
+    storage: float = 140.0
     files: float = 120.0
     release: float = 10.0  # all tries together, for it delays whoever is leaving
     fleet: float = 10.0

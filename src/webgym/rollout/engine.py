@@ -118,6 +118,7 @@ class Engine:
         self._recent: deque[str] = deque(maxlen=settings.breaker.last if settings.breaker else 1)
         self._unjudged: deque[tuple[str, Outcome | None]] = deque()  # without an outcome: of an earlier process
         self._judging: dict[str, tuple[asyncio.Task[None], Outcome | None]] = {}
+        self._lost = 0  # verdicts that the disk had no room for
         self._judges = judge is not None  # until judging is cut short, too
         self._told = False  # to stop
         self._stopping: Why | None = None
@@ -134,7 +135,7 @@ class Engine:
     @property
     def unjudged(self) -> int:
         """Kept episodes that the judge was to see, and has not."""
-        return len(self._unjudged)
+        return len(self._unjudged) + self._lost
 
     async def run(self, unjudged: Sequence[str] = ()) -> None:
         """Every job to its outcome, unless it is stopped. Raises RolloutStopped when the breaker opens, or when the whole
@@ -232,6 +233,7 @@ class Engine:
         self._count(outcome)
         if first and isinstance(result, Episode) and result.trainable and self._judge is not None:
             self._unjudged.append((job.id, outcome))
+            self._events.kept(job.id)
             if self._judges:
                 self._events.doing(job.id, "waiting", gate="judge")
                 self._judge_more()
@@ -326,6 +328,7 @@ class Engine:
                 self._events.judged(one, judgement.verdict.reward if judgement.verdict.kind == "scored" else None)
             except DiskFull as e:
                 log.error("the verdict on episode %s is lost, judge it again: %s", one, e)
+                self._lost += 1
         if outcome is not None:
             self._events.end(one, outcome)
         self._judge_more()

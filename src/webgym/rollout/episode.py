@@ -64,7 +64,6 @@ CLOSING: Final = 10.0  # seconds an agent has to close
 LONGEST_BACKOFF: Final = 30.0
 REASON: Final = 500  # characters of a reason
 UNSEEN: Final = Look(image="none")
-POLICY: Final = "blocked by the egress policy"  # how the server's refusals of an address begin; a test holds it to that
 
 Keep = Callable[[Screenshot], Awaitable[str]]
 StateOf = Callable[[Iterable[tuple[str, str, str]]], dict[str, str]]
@@ -146,11 +145,15 @@ class Player:
 
     async def _patient_session(self, job: Job) -> Session:
         """A session, once the server has one free: to be full is no fault, and no attempt is lost to it."""
-        patience, began = self.settings.session.patience, time.monotonic()
+        patience, began, waited = self.settings.session.patience, time.monotonic(), False
         while True:
             try:
-                return await self._session()
+                session = await self._session()
+                if waited:
+                    self.events.doing(job.id, "opening", reason="")
+                return session
             except errors.Overloaded as e:
+                waited = True
                 pause = max(self.settings.backoff, e.retry_after or 0.0)
                 if time.monotonic() + pause > began + patience:
                     raise StayedFull(f"no session was free in {patience:g} s: {e}") from e
@@ -227,7 +230,7 @@ class Attempt:
         look = self._wanted(self._agent.look)
         async with player.at(self._job, player.gates.navigate, "navigating"):
             seen = await self._session.step(Navigate(url=url), look)
-        if (refused := _refused_by_us(seen)) is not None:
+        if (refused := seen.action_error) is not None:  # nothing was sent: the address is forbidden, or none
             raise errors.Forbidden(
                 f"{url[:100]} was not opened: {refused[:200]}. Allow it in the server's egress settings (allow, sites), "
                 f"or mend the task"
@@ -333,14 +336,6 @@ async def _close(agent: Agent) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSING):
             await agent.close()
-
-
-def _refused_by_us(seen: Observation) -> str | None:
-    """Why our own server would not open a page, for which no website is to blame."""
-    if seen.action_error is not None:  # nothing was sent: the address is forbidden, or none
-        return seen.action_error
-    error = seen.navigation_error
-    return error if error is not None and error.startswith(POLICY) else None
 
 
 def _said(error: WebGymError) -> str:

@@ -260,6 +260,10 @@ class Events:
             action = step.action.kind if step.action is not None else "invalid"
             self._put(replace(view, step=step.index + 1, action=action))
 
+    def kept(self, episode: str) -> None:
+        """It is on the disk with all its steps: they are held here no longer, however long the judge takes."""
+        self._history.pop(episode, None)
+
     def end(self, episode: str, outcome: Outcome) -> None:
         """It has its outcome, and will not change but for a verdict."""
         now, view = self._clock(), self._views.get(episode)

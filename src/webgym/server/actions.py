@@ -305,3 +305,4 @@ async def _upload(context: Context, page: Page, action: t.Upload) -> None:
         raise CannotDo("nothing at that place asks for a file")
     channel, node = context.surprises.choosers.pop()
     await channel.call("DOM.setFileInputFiles", {"files": paths, "backendNodeId": node}, within=INPUT_SECONDS)
+    context.surprises.choosers.clear()  # some controls ask twice

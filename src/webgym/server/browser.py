@@ -62,6 +62,7 @@ class Browser:
         self._coming = 0  # contexts that have been asked for and not been heard of
         self.draining = False
         self.doubtful = False  # it failed a session: asked soon whether it still answers, and used last until it has
+        self.stillborn = 0  # pages in a row that died while they were made
         self.news = asyncio.Event()  # something changed that its keeper may want to see
         self._lost = False
         self._clock = clock

@@ -87,14 +87,26 @@ class Master:
         self.metrics.watch("webgym_queue", "Clients waiting for a session.", lambda: self.registry.queued)
         self.metrics.watch("webgym_workers", "Workers known.", lambda: len(self.registry.workers()))
 
-    async def ask(self, member: Member, method: str, path: str, *, body: bytes = b"", headers: dict[str, str]) -> Answer:
+    async def ask(
+        self,
+        member: Member,
+        method: str,
+        path: str,
+        *,
+        body: bytes = b"",
+        headers: dict[str, str],
+        within: float = TURN_SECONDS + CALL_SECONDS + 10,
+    ) -> Answer:
         """One call to a worker. `path` is made of our own constants, ids found in the registry and a quoted file name."""
         if self.settings.key is not None:
             headers = {**headers, "Authorization": f"Bearer {self.settings.key}"}
         try:
             url = URL(member.status.url + path, encoded=True)
             data = io.BytesIO(body) if body else None  # aiohttp would write bytes in one go, and warns if they are many
-            async with self._http.request(method, url, data=data, headers=headers, allow_redirects=False) as answer:
+            limits = aiohttp.ClientTimeout(total=within, connect=3)
+            async with self._http.request(
+                method, url, data=data, headers=headers, timeout=limits, allow_redirects=False
+            ) as answer:
                 lowered = {name.lower(): value for name, value in answer.headers.items()}
                 return Answer(status=answer.status, body=await answer.read(), headers=lowered)
         except (aiohttp.ClientError, TimeoutError, OSError) as e:
@@ -140,7 +152,8 @@ class Master:
             tries += 1
             session_id: str | None = None
             try:
-                answer = await self.ask(member, "POST", SESSIONS, body=body, headers=headers)
+                # Nobody stands in line for a session that is new.
+                answer = await self.ask(member, "POST", SESSIONS, body=body, headers=headers, within=CALL_SECONDS + 10)
                 session_id = answer.headers.get(SESSION_HEADER.lower())
                 # It knows better than we did: leave it alone until its next beat.
                 member.full = answer.status in (429, 503)
@@ -166,9 +179,8 @@ class Master:
 
 @asynccontextmanager
 async def running_master(settings: MasterSettings) -> AsyncIterator[Master]:
-    limits = aiohttp.ClientTimeout(total=TURN_SECONDS + CALL_SECONDS + 10, connect=3)
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
-    async with aiohttp.ClientSession(timeout=limits, connector=connector, trust_env=False) as http:
+    async with aiohttp.ClientSession(connector=connector, trust_env=False) as http:
         yield Master(settings, http)
 
 

@@ -223,6 +223,7 @@ class Page:
         if frame.parentId is not None or frame.id != self.frame.id:
             return
         self.frame.forget_document()
+        self.starved = False
         self.url = frame.unreachableUrl or frame.url + frame.urlFragment
         self.loaded = False
         self.status = None

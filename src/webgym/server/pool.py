@@ -9,6 +9,7 @@ by `take`, so that clients hear a reason instead of waiting.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import time
@@ -28,6 +29,7 @@ from webgym.server.tabs import Context
 log = logging.getLogger(__name__)
 
 TEND_SECONDS = 1.0
+MAX_STILLBORN = 3  # pages in a row that died while they were made
 INSPECT_SECONDS = 10.0  # between looks at a browser's memory, and between questions whether it still answers
 STEADY_SECONDS = 10.0  # a browser that lived as long did not die of being started
 LONGEST_BACKOFF = 30.0
@@ -135,6 +137,8 @@ class Pool:
             return "age"
         if browser.served >= self.limits.max_sessions:
             return "use"
+        if browser.stillborn >= MAX_STILLBORN:
+            return "stillborn pages"
         # Reading the memory of every process of a group takes a while: not on the loop that serves steps.
         if inspect and await asyncio.to_thread(browser.process.resident_bytes) > self.limits.max_memory * MB:
             return "memory"
@@ -148,12 +152,20 @@ class Pool:
                     await browser.warm()
                 elif ask:
                     await browser.connection.root.call("Browser.getVersion", within=self.patience)
-        except (ProtocolError, ConnectionClosed, Unavailable) as e:
-            # A page that died while it was made says nothing of the browser; that the browser died is told by others.
+        except Unavailable as e:
             log.warning("Chromium %d could not open a context: %s", browser.process.pid, e)
+        except (ProtocolError, ConnectionClosed) as e:
+            # One page that died while it was made says nothing of the browser; one after the other does.
+            log.warning("Chromium %d could not open a page: %s", browser.process.pid, e)
+            browser.doubtful = True
+            browser.stillborn += 1
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TEND_SECONDS):
+                    await browser.connection.closed.wait()
+            return True
         except (BrowserError, TimeoutError):
             return False
-        browser.doubtful = False
+        browser.doubtful, browser.stillborn = False, 0
         return True
 
     async def _bury(self, browser: Browser, watching: asyncio.Task[None]) -> None:

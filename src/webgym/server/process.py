@@ -38,7 +38,7 @@ LAUNCH_SECONDS = 20.0
 STDERR_TAIL = 8 * 1024
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only measured
 SMALL_SHM = 256 * 1024 * 1024
-SOCKET = "org.chromium.Chromium.XXXXXX/SingletonSocket"
+SOCKET = "org.chromium.Chromium.scoped_dir.XXXXXX/SingletonSocket"  # the longest name that is known of it
 NO_SANDBOX = "no usable sandbox"  # what Chromium writes; only what we add to its words hangs on it
 NO_NAMESPACES = (
     "This system does not let Chromium's sandbox make user namespaces (Ubuntu since 23.10 forbids them to programs it does "

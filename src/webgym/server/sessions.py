@@ -271,16 +271,17 @@ class Sessions:
 
     async def step(self, session_id: str, token: str | None, request: StepRequest) -> StepResult:
         leased = self.leases.find(session_id, token)
-        step = leased.earlier(request)
-        if step is not None and not step.unseen:
-            return await step.again()
+        before = leased.earlier(request)
+        if before is not None and not before.unseen:
+            return await before.again()
+        step: Step | None = None  # ours to end: not while others may be looking at it
         began = time.monotonic()
         try:
             async with self._call(leased):
                 # A step is taken when its turn has come: one that is refused in line has not been, and may be sent again.
-                step = leased.earlier(request)
-                if step is not None and not step.unseen:
-                    return await step.again()
+                before = leased.earlier(request)
+                if before is not None and not before.unseen:
+                    return await before.again()
                 step = leased.accept(request)
                 seen = await self._act(leased, request, step)
         except BaseException as e:

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import time
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 import msgspec
@@ -28,7 +29,10 @@ Cap = Literal["commit", "load", "quiet", "network"]
 # drawn for nothing. Seconds until then, and between two frames from then on.
 LOADING_PATIENCE = 0.5
 LOADING_EVERY = 0.1
-MAX_SUCCESSORS = 8  # documents that are followed while a page settles: scripts that redirect may do so for ever
+# Documents that are followed while a page settles, because scripts that redirect may do so for ever; all of them have no
+# more time than one answer has, and the last of them as many seconds at least.
+MAX_SUCCESSORS = 8
+LEAST = 1.0
 
 
 class SettleLimits(BaseModel):
@@ -98,7 +102,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
     still = limits.still
     shot: bytes | None = None
     followed = 0
-    follow_until = time.monotonic() + limits.load + limits.quiet + limits.network
+    follow_until = time.monotonic() + limits.commit
     quiet_ends = time.monotonic() + limits.quiet
     network_ends = time.monotonic() + limits.network
     while True:
@@ -114,8 +118,11 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
                 capped.append("commit")
                 break
             followed += 1
-            await _commit(page, limits, capped)
-            await _loaded(page, limits, capped)
+            if not page.navigating:  # it was asked between two documents: the next is about to come
+                await page.until(lambda: page.navigating, limits.still)
+            left = max(follow_until - time.monotonic(), LEAST)
+            await _commit(page, limits, capped, most=left)
+            await _loaded(page, limits, capped, most=left)
             still = limits.still
             quiet_ends = time.monotonic() + limits.quiet
             network_ends = time.monotonic() + limits.network
@@ -133,24 +140,29 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
             break
         # Something has just come: the page gets the rest of a quiet time to show it.
         still = max(limits.still - (time.monotonic() - page.last_request_ended), 0.02)
-    return Rest(time.monotonic() - started, capped, rested.page if rested else Particulars(title=page.title), shot)
+    if rested is None:
+        unread = Particulars(title=page.title, failed=page.navigation_error is not None)
+        return Rest(time.monotonic() - started, capped, unread)
+    return Rest(time.monotonic() - started, capped, rested.page, shot)
 
 
-async def _commit(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
-    if not await page.until(lambda: not page.navigating, limits.commit):
+async def _commit(page: Page, limits: SettleLimits, capped: list[Cap], *, most: float = inf) -> None:
+    within = min(limits.commit, most)
+    if not await page.until(lambda: not page.navigating, within):
         capped.append("commit")
         page.stop_loading()
-        page.end_navigation(f"net::ERR_TIMED_OUT: no answer in {limits.commit:g} s")
+        page.end_navigation(f"net::ERR_TIMED_OUT: no answer in {within:.0f} s")
 
 
-async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap]) -> None:
+async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap], *, most: float = inf) -> None:
     def ready() -> bool:
         return page.loaded or page.navigating
 
-    patience = min(LOADING_PATIENCE, limits.load)
+    within = min(limits.load, most)
+    patience = min(LOADING_PATIENCE, within)
     if await page.until(ready, patience):
         return  # without a frame: the next one is to be the picture
-    if not await page.drawing(page.until(ready, limits.load - patience), every=LOADING_EVERY):
+    if not await page.drawing(page.until(ready, within - patience), every=LOADING_EVERY):
         capped.append("load")
 
 

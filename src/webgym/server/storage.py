@@ -8,6 +8,7 @@ unless the document that does it says that it is of that origin.
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -46,6 +47,7 @@ class _Item(msgspec.Struct):
 
 class _Storage(msgspec.Struct):
     origin: str
+    wanted: str
     items: list[_Item]
 
 
@@ -84,7 +86,7 @@ async def save(context: Context) -> StorageState:
 async def restore(context: Context, state: StorageState) -> None:
     for stored in state.origins:
         parts = urlsplit(stored.origin)
-        plain = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+        plain = parts.scheme in ("http", "https") and parts.hostname and not re.search(r"[@\s]", parts.netloc)
         if not plain or f"{parts.scheme}://{parts.netloc}" != stored.origin:
             raise BadRequest(f"storage_state.origins: {stored.origin!r:.200} is not an origin such as https://example.com")
     if len(state.origins) > MAX_ORIGINS:
@@ -106,7 +108,8 @@ async def restore(context: Context, state: StorageState) -> None:
         return
     async with _Elsewhere(context) as tab:
         for stored in state.origins:
-            if await tab.visit(stored.origin) is None:
+            there = await tab.visit(stored.origin)
+            if there is None:
                 raise BadRequest(f"storage_state.origins: the browser shows no page of {stored.origin!r:.200}")
             items = msgspec.json.encode([[item.name, item.value] for item in stored.localStorage]).decode()
             try:
@@ -115,7 +118,7 @@ async def restore(context: Context, state: StorageState) -> None:
                 )
             except ScriptFailed as e:
                 raise BadRequest(f"storage_state.origins: {stored.origin!r:.200} does not take what it should store") from e
-            context.origins.add(stored.origin)
+            context.origins.add(there.origin)
 
 
 class _Elsewhere:
@@ -161,12 +164,9 @@ class _Elsewhere:
         if not there:
             raise Unavailable(f"the browser was too slow to open the storage of {origin:.200}", retry_after=1.0)
         try:
-            stored = await self.page.frame.run("webgym.storage()", _Storage, within=SECONDS)
+            spelled = msgspec.json.encode(origin).decode()  # as we do; browsers write names in small letters and in ASCII
+            expression = f"({{...webgym.storage(), wanted: new URL({spelled}).origin}})"
+            stored = await self.page.frame.run(expression, _Storage, within=SECONDS)
         except ScriptFailed:  # the browser's own error page has no storage
             return None
-        return stored if stored.origin == _as_browsers_spell(origin) else None
-
-
-def _as_browsers_spell(origin: str) -> str:
-    scheme, _, place = origin.lower().partition("://")
-    return f"{scheme}://{place.removesuffix(':80' if scheme == 'http' else ':443')}"
+        return stored if stored.origin == stored.wanted else None

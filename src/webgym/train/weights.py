@@ -82,9 +82,14 @@ def _with_adapter(model: Any, job: TrainJob, base: Path, *, continued: bool) -> 
     if continued:
         model = PeftModel.from_pretrained(model, job.model / ADAPTER, is_trainable=True)
     else:
-        everything = rf"^(?!.*{VISION[1:-1]}).*_proj$" if job.settings.freeze_vision else "all-linear"
-        targets = list(lora.targets) or everything
-        config = LoraConfig(r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=targets)
+        targets = list(lora.targets) or (r".*_proj" if job.settings.freeze_vision else "all-linear")
+        config = LoraConfig(
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            target_modules=targets,
+            exclude_modules=rf".*{VISION[1:-1]}.*" if job.settings.freeze_vision else None,
+        )
         model = get_peft_model(model, config)
         model.peft_config["default"].base_model_name_or_path = str(base.absolute())
     for parameter in model.parameters():

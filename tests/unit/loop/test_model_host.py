@@ -166,7 +166,7 @@ async def test_a_rollout_survives_one_death_of_its_model_server():
             await die(server)
             return Played(20, failure=RolloutStopped("20 of the last 20 episodes failed"))
 
-        played = await persistent(attempt, none, most=0.1, steady=host.steady, say=lambda _: None)
+        played = await persistent(attempt, none, most=0.1, steady=host.steady, stopped=lambda: False, say=lambda _: None)
         assert played.failure is None
         assert await host.steady()
     assert server.told == ["start a", "stop", "start a", "stop"]

@@ -22,9 +22,9 @@ DOWN = "the model does not answer"
 class Attempts:
     """Rollouts that come to what is given, one after another."""
 
-    def __init__(self, *given: tuple[Played, int], steady: bool = True) -> None:
+    def __init__(self, *given: tuple[Played, int], steady: bool = True, stopped: bool = False) -> None:
         self._given: Iterator[tuple[Played, int]] = iter(given)
-        self._failed, self._steady = 0, steady
+        self._failed, self._steady, self._stopped = 0, steady, stopped
         self.made, self.told = 0, list[str]()
 
     async def play(self) -> Played:
@@ -39,7 +39,9 @@ class Attempts:
         return self._steady
 
     async def persist(self) -> Played:
-        return await persistent(self.play, self.failed, most=0.1, steady=self.steady, say=self.told.append)
+        return await persistent(
+            self.play, self.failed, most=0.1, steady=self.steady, stopped=lambda: self._stopped, say=self.told.append
+        )
 
 
 WHOLE, STOPPED = Played(20), Played(20, failure=RolloutStopped("most of the last failed"))
@@ -49,6 +51,13 @@ async def test_a_few_faults_are_no_reason_to_play_again():
     attempts = Attempts((WHOLE, 2))
     assert await attempts.persist() is WHOLE
     assert (attempts.made, attempts.told) == (1, [])
+
+
+async def test_nothing_is_played_once_more_for_a_person_who_wants_to_stop():
+    attempts = Attempts((WHOLE, 3), (WHOLE, 0), stopped=True)
+    with pytest.raises(Stopped):
+        await attempts.persist()
+    assert attempts.made == 1
 
 
 async def test_more_faults_than_may_be_are_played_once_more():

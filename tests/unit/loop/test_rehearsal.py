@@ -28,7 +28,7 @@ def test_a_config_is_resolved_and_its_needs_are_told_without_weights(name: str, 
     said = rehearsed("--config", f"configs/{name}.yaml")
     assert "8,767,123,696 parameters" in said
     assert "train.max_tokens is" in said
-    assert "DOES NOT FIT" not in said
+    assert "does not fit" not in said
     assert "one batch" in said
     assert "not built: models/Qwen3-VL-8B-Instruct is not here" in said
     assert "Estimates assume that" in said
@@ -65,7 +65,7 @@ def test_samples_longer_than_training_takes_are_told(tmp_path: Path):
     model = make_tiny(tmp_path / "tiny")
     given = ["--run", str(tmp_path / "run"), "--worlds.port=8090", "--checkpoint", str(model), "--train.batch=1"]
     said = rehearsed(*given, "--train.max-tokens=64", status=1)
-    assert "DOES NOT FIT" in said
+    assert "does not fit" in said
     assert "1 LONGER than train.max_tokens" in said
 
 

@@ -288,14 +288,12 @@ class Closed(Browsers):
         return seen.model_copy(update=self._told) if page.host.startswith("shut") else seen
 
 
-@pytest.mark.parametrize("field", ["action_error", "navigation_error"])
-async def test_a_start_page_that_our_own_policy_shuts_is_no_fault_of_the_website(tmp_path: Path, field: str):
+async def test_a_start_page_that_our_own_policy_shuts_is_no_fault_of_the_website(tmp_path: Path):
     with pytest.raises(Forbidden) as refused:
         EgressPolicy(deny=("shut.localhost",)).check_url("http://shut.localhost")
     said = str(refused.value)
-    said = said if field == "action_error" else said.removeprefix("url: ")
     plan = [task_at("shut.localhost"), *tasks(1)]
-    async with rolled(tmp_path / "run", plan, browsers=Closed(**{field: said})) as one:
+    async with rolled(tmp_path / "run", plan, browsers=Closed(action_error=said)) as one:
         await one.engine.run()
         assert one.kinds() == ["infra", "answered"]
         assert one.browsers.opened == 2  # it is not tried twice
@@ -305,6 +303,13 @@ async def test_a_start_page_that_our_own_policy_shuts_is_no_fault_of_the_website
     async with rolled(tmp_path / "run", plan) as again:  # the policy was put right
         await again.engine.run()
         assert again.kinds() == ["answered"] * 2
+
+
+async def test_a_website_that_leads_to_a_place_of_no_public_is_at_fault_itself(tmp_path: Path):
+    said = "blocked by the egress policy: shut.localhost is 127.0.0.1, which is loopback"
+    async with rolled(tmp_path / "run", [task_at("shut.localhost")], browsers=Closed(navigation_error=said)) as one:
+        await one.engine.run()
+        assert one.kinds() == ["site_error"]
 
 
 class Full(Browsers):
@@ -412,6 +417,7 @@ async def test_episodes_leave_their_slots_however_long_the_judge_takes(tmp_path:
         assert one.kinds() == ["answered"] * 12
         assert judge.seen == 1
         assert len(one.engine._judging) == JUDGE_BACKLOG
+        assert not any(one.events.history(job.id) for job in one.jobs), "their steps are on the disk"
         judge.let.set()
         await running
         assert len(list(one.run.judgements("one"))) == 12

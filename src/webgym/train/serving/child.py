@@ -98,9 +98,10 @@ class Embedded:
         await self.start(folder)
 
     async def stop(self) -> None:
-        process, self._process = self._process, None
+        process = self._process
         if process is not None:
-            self.freed = await process.stop()
+            self.freed = await process.stop()  # may be cancelled, and is then to be done again
+            self._process = None
 
     async def healthy(self) -> bool:
         return self.running and await answers(f"{self._root}/health")

@@ -140,9 +140,10 @@ class Vllm:
             await asyncio.sleep(RESET_PAUSE)
 
     async def _end(self) -> None:
-        process, self._process = self._process, None
+        process = self._process
         if process is not None:
-            self.freed = await process.stop()
+            self.freed = await process.stop()  # may be cancelled, and is then to be done again
+            self._process = None
 
     def _arguments(self, folder: Path, port: int) -> list[str]:
         settings = self.settings
