@@ -142,6 +142,15 @@ def test_an_adapter_on_weights_in_bfloat16_is_trained_in_float32(model: Path, tm
     assert {one.dtype for one in loaded.parameters() if not one.requires_grad} == {torch.bfloat16}
 
 
+@pytest.mark.parametrize("targets", [(), ("q_proj", "qkv")], ids=["all", "some that the tower has, too"])
+def test_an_adapter_leaves_a_frozen_vision_tower_alone(model: Path, tmp_path: Path, targets: tuple[str, ...]) -> None:
+    lora = Lora(rank=4, targets=targets).model_dump()
+    loaded = load_model(make_job(tmp_path, model, 4, changed(lora=lora, freeze_vision=True)))
+    trained = [name for name, one in loaded.named_parameters() if one.requires_grad]
+    assert trained
+    assert not any("visual" in name for name in trained)
+
+
 def test_a_frozen_vision_tower_stays_as_it_is(model: Path, tmp_path: Path) -> None:
     result = done(make_job(tmp_path, model, 4, changed(freeze_vision=True, updates=2)))
     before, after = load_file(model / "model.safetensors"), weights(result)
