@@ -27,10 +27,20 @@ _FIELDS_KEY: Final = b"webgym.episode.fields"
 _DIGEST_KEY: Final = b"webgym.episode.digest"
 _NAME: Final = re.compile(r"[0-9a-f]{32}\.parquet")
 _FOLDER: Final = re.compile(r"\d{6,}")
-# A file is a few rows: dictionaries and statistics would cost more than they save, in time and in bytes.
+# A file is a few rows: dictionaries and statistics would cost more than they save, in time and in bytes. So would making
+# the short columns shorter: each has a compressor of its own.
+_LONG: Final = (
+    "prompt.list.element.parts.list.element.text",
+    "reply.text",
+    "reply.prompt_token_ids.list.element",
+    "reply.token_ids.list.element",
+    "reply.logprobs.list.element",
+    "visible",
+    "arguments",
+)
 _WRITING: Final = MappingProxyType(
     {
-        "compression": "zstd",
+        "compression": dict.fromkeys(_LONG, "zstd"),
         "use_dictionary": False,
         "write_statistics": False,
         "write_page_checksum": True,

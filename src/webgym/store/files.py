@@ -6,6 +6,8 @@ locked for as long as it lives; the lock falls with the process, however it dies
 over, and whoever opens the run next removes it.
 
 `checkpoint` is called with a name before and after every operation that changes the disk: fault tests stop there.
+
+What is done for every screenshot takes names as text: building a `Path` costs more than the system call it is for.
 """
 
 from __future__ import annotations
@@ -60,11 +62,11 @@ class Disk:
     # ── New files ──
 
     @contextmanager
-    def staged(self, data: bytes, *, durable: bool = True) -> Iterator[Path]:
+    def staged(self, data: bytes, *, durable: bool = True) -> Iterator[str]:
         """The bytes under a staging name, which is gone afterwards."""
-        path = self._staging / f"{self._my_mark()}.{next(self._numbers)}"
+        path = f"{self._staging}/{self._my_mark()}.{next(self._numbers)}"
         try:
-            with trouble(f"writing {path.parent}"):
+            with trouble(f"writing {self._staging}"):
                 self._checkpoint("stage")
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
                 try:
@@ -77,36 +79,41 @@ class Disk:
             yield path
         finally:
             with suppress(OSError):
-                path.unlink(missing_ok=True)
+                os.unlink(path)  # noqa: PTH108
             self._checkpoint("unstaged")
 
-    def link(self, staged: Path, path: Path, *, durable: bool = True) -> bool:
+    def link(self, staged: str, path: Path) -> bool:
         """Give staged bytes their name; false, and nothing done, if the name is taken."""
-        with trouble(f"writing {path}"):
-            self._checkpoint("link")
-            try:
-                os.link(staged, path)
-            except FileExistsError:
-                return False
-            self._checkpoint("linked")
-        if durable:
-            self.sync(path.parent)
-        return True
+        linked = self._link(staged, str(path))
+        if linked:
+            self.sync(str(path.parent))
+        return linked
 
-    def publish(self, path: Path, data: bytes, *, durable: bool = True) -> bool:
+    def publish(self, path: Path, data: bytes) -> bool:
         """A new file; false, and nothing done, if the name is taken."""
         self.folder(path.parent)
-        with self.staged(data, durable=durable) as staged:
-            return self.link(staged, path, durable=durable)
+        with self.staged(data) as staged:
+            return self.link(staged, path)
+
+    def place(self, path: str, data: bytes) -> None:
+        """A new file that `sync` brings to the disk later; nothing is done if the name is taken."""
+        with self.staged(data, durable=False) as staged:
+            try:
+                self._link(staged, path)
+            except StoreError as e:
+                if not isinstance(e.__cause__, FileNotFoundError):
+                    raise
+                self.folder(Path(path).parent)  # the first file of its folder
+                self._link(staged, path)
 
     def replace(self, path: Path, data: bytes) -> None:
         """A file in the place of another: readers see the old one or the new one."""
         self.folder(path.parent)
         with self.staged(data) as staged, trouble(f"writing {path}"):
             self._checkpoint("replace")
-            staged.replace(path)
+            Path(staged).replace(path)
             self._checkpoint("replaced")
-        self.sync(path.parent)
+        self.sync(str(path.parent))
 
     # ── Old files ──
 
@@ -128,7 +135,7 @@ class Disk:
                 os.close(handle)
             self._checkpoint("appended")
         if durable and not before:
-            self.sync(path.parent)
+            self.sync(str(path.parent))
 
     def cut(self, path: Path, length: int) -> None:
         """Take off what follows the first `length` bytes. The caller holds the lock."""
@@ -143,7 +150,7 @@ class Disk:
             self._checkpoint("move")
             path.replace(to)
             self._checkpoint("moved")
-        self.sync(to.parent)
+        self.sync(str(to.parent))
 
     def folder(self, path: Path) -> None:
         """A folder that is there, and stays there after a power cut."""
@@ -155,9 +162,9 @@ class Disk:
             path.mkdir(parents=True, exist_ok=True)
             self._checkpoint("foldered")
         for one in reversed(missing):
-            self.sync(one.parent)
+            self.sync(str(one.parent))
 
-    def sync(self, path: Path) -> None:
+    def sync(self, path: str) -> None:
         """Bring a file's bytes, or a folder's names, to the disk."""
         with trouble(f"writing {path}"):
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -254,6 +261,16 @@ class Disk:
             return not _taken(handle)
         finally:
             os.close(handle)
+
+    def _link(self, staged: str, path: str) -> bool:
+        with trouble(f"writing {path}"):
+            self._checkpoint("link")
+            try:
+                os.link(staged, path)
+            except FileExistsError:
+                return False
+            self._checkpoint("linked")
+            return True
 
     def _write(self, handle: int, data: bytes, part: str) -> None:
         rest = memoryview(data)

@@ -8,6 +8,7 @@ costs one pass for all of them, and images of abandoned episodes cost nothing.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,19 +26,19 @@ class Images:
     """The image folder of a run. Calls block; they may be made from several threads."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
-        self._folder, self._disk = folder, disk
+        self._folder, self._disk = str(folder), disk
 
     def put(self, data: bytes, image_format: Format) -> str:
         """Keep an image; returns its hash. One that is there already costs a look at the folder."""
         sha256 = hashlib.sha256(data).hexdigest()
         path = self._path(sha256, _ENDINGS[image_format])
         try:
-            size = path.stat().st_size
+            size = os.stat(path).st_size  # noqa: PTH116
         except FileNotFoundError:
-            self._disk.publish(path, data, durable=False)
+            self._disk.place(path, data)
         else:
             if size != len(data):  # a power cut can leave a name with missing bytes
-                self._disk.replace(path, data)
+                self._disk.replace(Path(path), data)
         return sha256
 
     def get(self, sha256: str) -> bytes:
@@ -51,25 +52,39 @@ class Images:
 
     def path(self, sha256: str) -> Path:
         """Where an image is; an unknown one is an error."""
-        if _HASH.fullmatch(sha256):
-            for ending in _ENDINGS.values():
-                path = self._path(sha256, ending)
-                if path.is_file():
-                    return path
-        raise StoreError(f"there is no image {sha256[:64]!r} in {self._folder}")
+        for path in map(Path, self._paths(sha256)):
+            if path.is_file():
+                return path
+        raise self._unknown(sha256)
 
     def sync(self, hashes: Iterable[str]) -> None:
         """Bring images to the disk; one that is not here is an error."""
-        paths = [self.path(sha256) for sha256 in hashes]
-        for path in paths:
-            self._disk.sync(path)
-        for folder in {path.parent for path in paths}:
+        for folder in {self._sync(sha256).rpartition("/")[0] for sha256 in hashes}:
             self._disk.sync(folder)
 
     def __iter__(self) -> Iterator[Path]:
-        if self._folder.is_dir():
-            for shard in sorted(self._folder.iterdir()):
+        folder = Path(self._folder)
+        if folder.is_dir():
+            for shard in sorted(folder.iterdir()):
                 yield from sorted(shard.iterdir()) if shard.is_dir() else (shard,)
 
-    def _path(self, sha256: str, ending: str) -> Path:
-        return self._folder / sha256[:2] / f"{sha256}{ending}"
+    def _sync(self, sha256: str) -> str:
+        for path in self._paths(sha256):
+            try:
+                self._disk.sync(path)
+            except StoreError as e:
+                if not isinstance(e.__cause__, FileNotFoundError):
+                    raise
+            else:
+                return path
+        raise self._unknown(sha256)
+
+    def _paths(self, sha256: str) -> Iterator[str]:
+        """Where an image can be."""
+        return (self._path(sha256, ending) for ending in _ENDINGS.values() if _HASH.fullmatch(sha256))
+
+    def _path(self, sha256: str, ending: str) -> str:
+        return f"{self._folder}/{sha256[:2]}/{sha256}{ending}"
+
+    def _unknown(self, sha256: str) -> StoreError:
+        return StoreError(f"there is no image {sha256[:64]!r} in {self._folder}")

@@ -168,7 +168,7 @@ def test_opening_leaves_the_staging_files_of_a_living_writer_alone(run: Run):
     with run.disk.staged(b"on its way") as staged:
         with Run.open(run.path) as other:
             assert other.disk.leftovers() == []
-        assert staged.exists()
+        assert Path(staged).exists()
     stale = run.path / "staging" / "0123456789abcdef.4"
     stale.write_bytes(b"half")
     assert [one.severity for one in audit(run.path).findings] == ["debris"]
