@@ -67,7 +67,7 @@ class _Replica:
     def failed(self, avoid: float) -> None:
         self._avoided_until = self._clock() + avoid
 
-    async def try_once(self, body: bytes, model: str) -> Reply:
+    async def try_once(self, body: Sequence[bytes], model: str) -> Reply:
         async with self.limits.admit(0):
             self._count(in_flight=1)
             began = self._clock()
@@ -143,7 +143,7 @@ class Policy:
 
     async def ask(self, messages: Sequence[Message], *, episode: str) -> Reply:
         """The model's reply. Raises EndpointDown when patience has ended, EndpointRefused for a request it will not take."""
-        settings, body = self.settings, msgspec.json.encode(self._body(messages))
+        settings, body = self.settings, (msgspec.json.encode(self._body(messages)),)
         order = sorted(self._replicas, key=lambda replica: _rank(episode, replica.url))
         failures, give_up = 0, float("inf")
         while True:

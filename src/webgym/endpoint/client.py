@@ -250,7 +250,7 @@ class Endpoint:
                 return reply
 
     async def _post(self, body: bytes, most: Usage, charge: Charge) -> StoredReply:
-        text = await self._transport.post(body, turned_away=charge.void)
+        text = await self._transport.post((body,), turned_away=charge.void)
         try:
             said = _Completion.model_validate_json(text)
         except ValidationError:

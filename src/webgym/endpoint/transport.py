@@ -8,22 +8,19 @@ asked for a pause), `EndpointRefused` for any other status. The API key is in no
 from __future__ import annotations
 
 import email.utils
-import io
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Self
 
-import aiohttp
-
 from webgym.errors import ConfigError, EndpointDown, EndpointRefused, blame
+from webgym.http1 import Answer, Http, NotConnected
 from webgym.logs import hide
 
 AGAIN: Final = frozenset({408, 409, 425, 429})
 HIDDEN: Final = "[hidden]"
-QUOTED: Final = 2_000  # bytes of a refusal that are read
-AT_ONCE: Final = 1 << 20  # bytes written in one go; aiohttp warns of more, for that would hold up everybody else
+QUOTED: Final = 2_000  # bytes of a refusal that are looked at
 IDLE: Final = 60.0  # seconds a connection stays open for the next question; servers mostly close it after 75
 
 
@@ -41,53 +38,45 @@ class Transport:
         timeout: float,
         max_reply_bytes: int,
     ) -> None:
-        self._url, self._doing, self._key = f"{url}/chat/completions", f"model {model}", key
-        self._concurrency, self._connect_timeout = concurrency, connect_timeout
-        self._timeout, self._max_reply_bytes = timeout, max_reply_bytes
+        self._url, self._doing, self._key, self._timeout = url, f"model {model}", key, timeout
+        self._concurrency, self._connect_timeout, self._cap = concurrency, connect_timeout, max_reply_bytes
 
     async def __aenter__(self) -> Self:
-        self._http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._concurrency, keepalive_timeout=IDLE),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {}),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout),
+        secret = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        self._http = Http(
+            connect=self._connect_timeout,
+            idle=IDLE,
+            cap=self._cap,
+            connections=self._concurrency,
+            headers={"Accept": "application/json", "Content-Type": "application/json", **secret},
         )
+        self._host = self._http.at(self._url)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._http.close()
 
-    async def post(self, body: bytes, *, turned_away: Callable[[], None] = lambda: None) -> str:
+    async def post(self, body: Sequence[bytes], *, turned_away: Callable[[], None] = lambda: None) -> str:
         """The answer's text. `turned_away` is called when the endpoint certainly did no work for this try."""
-        data = body if len(body) <= AT_ONCE else io.BytesIO(body)
         async with blame(EndpointDown, self._doing, within=self._timeout):
             try:
-                response = await self._http.post(
-                    self._url, data=data, headers={"Content-Type": "application/json"}, allow_redirects=False
-                )
-            except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+                answer = await self._host.ask("POST", "/chat/completions", body=body)
+            except NotConnected:
                 turned_away()
                 raise
-            async with response:
-                if response.status != 200:
-                    turned_away()
-                    text = await self._text(response, QUOTED, cut=True)
-                    raise _refusal(f"{self._doing}: status {response.status}: {text[:300]}", response)
-                return await self._text(response, self._max_reply_bytes, cut=False)
+            if answer.status != 200:
+                turned_away()
+                text = self._text(answer.body[:QUOTED])
+                raise _refusal(f"{self._doing}: status {answer.status}: {text[:300]}", answer)
+            if answer.cut:
+                raise EndpointDown(f"{self._doing}: the answer is over the cap of {self._cap} bytes")
+            return self._text(answer.body)
 
     def discreet(self, text: str) -> str:
         """The text without the key: an answer may also hold it escaped, so what was decoded is looked through again."""
         return text.replace(self._key, HIDDEN) if self._key else text
 
-    async def _text(self, response: aiohttp.ClientResponse, cap: int, *, cut: bool) -> str:
-        data = bytearray()
-        async for chunk in response.content.iter_any():
-            data += chunk
-            if len(data) > cap:
-                if not cut:
-                    raise EndpointDown(f"{self._doing}: the answer is over the cap of {cap} bytes")
-                del data[cap:]
-                break
+    def _text(self, data: bytes) -> str:
         return self.discreet(data.decode(errors="replace"))
 
 
@@ -107,14 +96,13 @@ def backoff(failures: int, *, first: float, longest: float, chance: Callable[[],
     return chance() * min(longest, first * 2.0 ** min(failures - 1, 16))
 
 
-def _refusal(message: str, response: aiohttp.ClientResponse) -> EndpointDown | EndpointRefused:
-    status = response.status
-    if status in AGAIN or status >= 500:
-        return EndpointDown(message, retry_after=_seconds(response.headers.get("Retry-After")))
-    return EndpointRefused(message, status=status)
+def _refusal(message: str, answer: Answer) -> EndpointDown | EndpointRefused:
+    if answer.status in AGAIN or answer.status >= 500:
+        return EndpointDown(message, retry_after=_seconds(answer.header(b"retry-after")))
+    return EndpointRefused(message, status=answer.status)
 
 
-def _seconds(retry_after: str | None) -> float | None:
+def _seconds(retry_after: str) -> float | None:
     """Retry-After in either of its forms; nonsense counts as absent."""
     if not retry_after:
         return None

@@ -26,7 +26,6 @@ that is given up does not count in `seq`: had the server performed it after all,
 from __future__ import annotations
 
 import asyncio
-import io
 import logging
 import os
 import random
@@ -40,13 +39,13 @@ from itertools import count
 from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import quote
 
-import aiohttp
 import msgspec
 from pydantic import BaseModel, ValidationError
 from yarl import URL
 
 from webgym import errors
 from webgym.errors import ServerError, StaleLease, UnknownSession, Unreachable, WebGymError, blame
+from webgym.http1 import Host, Http
 from webgym.server import protocol
 from webgym.server.protocol import Fleet, Health, Lease, NewSession, SessionStarted, StepResult, StorageState, StoredFile
 from webgym.types import Action, Look, Observation
@@ -57,7 +56,6 @@ KEY_VARIABLE: Final = "WEBGYM_API_KEY"
 JSON: Final = "application/json"
 POLL: Final = 4.0  # a session is asked about at least this often, so that an idle holder learns of its end within 5 s
 LOST: Final = (StaleLease, errors.BrowserGone, errors.PageUnresponsive)
-READ_AHEAD: Final = 1 << 18  # a screenshot is read in few wake-ups
 IDLE: Final = 60.0  # seconds a connection stays open for the next step; the server closes it after 75
 
 Operation = Literal["create", "step", "observe", "renew", "storage", "files", "release", "fleet", "health"]
@@ -87,11 +85,16 @@ class Timeouts:
 @dataclass(frozen=True)
 class _Request:
     operation: Operation
+    host: Host
     method: str
-    url: str
+    path: str
     headers: Mapping[str, str] = field(repr=False)
     body: bytes | None = field(default=None, repr=False)
     extra: float = 0.0  # seconds on top of the operation's
+
+    @property
+    def doing(self) -> str:
+        return f"{self.operation} at {self.host.url}{self.path}"
 
 
 @dataclass(frozen=True)
@@ -117,11 +120,10 @@ class _Reply:
 class _Transport:
     """Requests with deadlines, typed refusals and the retry table."""
 
-    http: aiohttp.ClientSession
+    http: Http
     timeouts: Timeouts
     retries: Retries
     patience: float
-    max_body: int
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[None]]
     chance: Callable[[], float]
@@ -144,31 +146,19 @@ class _Transport:
             await self.sleep(pause)
 
     async def _once(self, request: _Request) -> _Reply:
-        doing, url, body = f"{request.operation} at {request.url}", URL(request.url, encoded=True), request.body
-        # aiohttp warns about large bodies given as bytes, which would be written in one go.
-        data = io.BytesIO(body) if body is not None and len(body) > 1 << 20 else body
+        doing, body = request.doing, None if request.body is None else (request.body,)
         async with blame(Unreachable, doing, within=getattr(self.timeouts, request.operation) + request.extra):
-            try:
-                response = await self.http.request(
-                    request.method, url, data=data, headers=request.headers, allow_redirects=False
-                )
-            except aiohttp.ConnectionTimeoutError as e:
-                raise Unreachable(f"{doing}: no connection in {self.timeouts.connect:g} s") from e
-            async with response:
-                chunks, size = [], 0
-                async for chunk in response.content.iter_any():
-                    chunks.append(chunk)
-                    size += len(chunk)
-                    if size > self.max_body:
-                        raise ServerError(f"{doing}: the answer is over the cap of {self.max_body} bytes")
-                reply = _Reply(doing, response.content_type, b"".join(chunks))
-                if not 200 <= response.status < 300:
-                    raise _refusal(response.status, response.headers.get("Retry-After"), reply)
-                return reply
+            answer = await request.host.ask(request.method, request.path, request.headers, body)
+        if answer.cut:
+            raise ServerError(f"{doing}: the answer is over the cap of {self.http.cap} bytes")
+        reply = _Reply(doing, answer.media, answer.body)
+        if not 200 <= answer.status < 300:
+            raise _refusal(answer.status, answer.header(b"retry-after"), reply)
+        return reply
 
 
-def _refusal(status: int, retry_after: str | None, reply: _Reply) -> ServerError:
-    seconds = float(retry_after) if retry_after and re.fullmatch(r"\d{1,6}(\.\d{1,6})?", retry_after) else None
+def _refusal(status: int, retry_after: str, reply: _Reply) -> ServerError:
+    seconds = float(retry_after) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", retry_after) else None
     try:
         error = reply.read(protocol.ErrorBody).error
     except ServerError:  # perhaps of a proxy in between
@@ -214,7 +204,7 @@ class Session:
         self.gone = asyncio.Event()
         self.keeper: asyncio.Task[None] | None = None
         self._transport, self._forget = transport, forget
-        self._url = f"{url}{protocol.SESSIONS}/{quote(started.id, safe='')}"
+        self._host = transport.http.at(f"{url}{protocol.SESSIONS}/{quote(started.id, safe='')}")
         self._turn = asyncio.Lock()
         self._keys, self._tries = secrets.token_hex(16), count(1)  # chance costs a system call: once, not a step
         self._heard = transport.clock()
@@ -273,7 +263,7 @@ class Session:
             await finish(self._delete())
 
     async def _delete(self) -> None:
-        request = _Request("release", "DELETE", self._url, {protocol.LEASE_HEADER: self.lease.token})
+        request = _Request("release", self._host, "DELETE", "", {protocol.LEASE_HEADER: self.lease.token})
         with suppress(*LOST, UnknownSession):
             async with blame(Unreachable, f"release of {self.id}", within=self._transport.timeouts.release):
                 await self._transport.call(request)
@@ -285,7 +275,8 @@ class Session:
         if isinstance(body, BaseModel):
             headers["Content-Type"], body = JSON, body.model_dump_json(exclude_none=True).encode()
         try:
-            reply = await self._transport.call(_Request(operation, method, self._url + path, headers, body), self.lease.ttl)
+            request = _Request(operation, self._host, method, path, headers, body)
+            reply = await self._transport.call(request, self.lease.ttl)
         except (*LOST, UnknownSession) as e:
             self._lose(e)
             raise
@@ -342,19 +333,20 @@ class Client:
         if self._key is not None and not re.fullmatch(r"[\x21-\x7e]+", self._key):
             raise errors.ConfigError(f"the API key ({KEY_VARIABLE}) must be printable ASCII without blanks")
         self._connections = connections
-        self._settings = (timeouts or Timeouts(), retries, patience, max_body, clock, sleep, chance)
+        self._cap, self._timeouts = max_body, timeouts or Timeouts()
+        self._settings = (self._timeouts, retries, patience, clock, sleep, chance)
         self._sessions: set[Session] = set()
 
     async def __aenter__(self) -> Self:
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key is not None else {}
-        http = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, limit_per_host=self._connections, keepalive_timeout=IDLE),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={**headers, "Accept": protocol.MSGPACK, "Accept-Encoding": "identity"},  # images do not shrink
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._settings[0].connect),
-            read_bufsize=READ_AHEAD,
+        secret = {"Authorization": f"Bearer {self._key}"} if self._key is not None else {}
+        http = Http(
+            connect=self._timeouts.connect,
+            idle=IDLE,
+            cap=self._cap,
+            connections=self._connections,
+            headers={"Accept": protocol.MSGPACK, **secret},
         )
-        self._transport = _Transport(http, *self._settings)
+        self._transport, self._host = _Transport(http, *self._settings), http.at(self.url)
         self._keepers = await asyncio.TaskGroup().__aenter__()
         return self
 
@@ -373,7 +365,7 @@ class Client:
         if wanted.proxy is not None:
             plain["proxy"] = wanted.proxy.get_secret_value()  # pydantic writes asterisks
         headers, body = {"Content-Type": JSON}, msgspec.json.encode(plain)
-        request = _Request("create", "POST", self.url + protocol.SESSIONS, headers, body, extra=wanted.wait)
+        request = _Request("create", self._host, "POST", protocol.SESSIONS, headers, body, extra=wanted.wait)
         started = (await self._transport.call(request)).read(SessionStarted)
         url = self.url if started.url is None else _address(started.url, ServerError)
         session = Session(self._transport, started, url, self._sessions.discard)
@@ -390,11 +382,11 @@ class Client:
 
     async def fleet(self) -> Fleet:
         """Workers, capacity, load."""
-        return (await self._transport.call(_Request("fleet", "GET", self.url + protocol.FLEET, {}))).read(Fleet)
+        return (await self._transport.call(_Request("fleet", self._host, "GET", protocol.FLEET, {}))).read(Fleet)
 
     async def health(self) -> Health:
         """Whether the server serves."""
-        return (await self._transport.call(_Request("health", "GET", self.url + protocol.HEALTH, {}))).read(Health)
+        return (await self._transport.call(_Request("health", self._host, "GET", protocol.HEALTH, {}))).read(Health)
 
     async def _release_all(self) -> None:
         async with asyncio.TaskGroup() as group:
