@@ -20,6 +20,8 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from webgym.agents.settings import ContextSettings
@@ -44,14 +46,22 @@ class Shot:
 
 @dataclass(frozen=True)
 class Said:
-    """One message before it is sent or stored."""
+    """One message before it is sent or stored. Most are said again in the next prompts, so each form is made once."""
 
     role: Role
     parts: tuple[str | Shot, ...]
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         return TURN_TOKENS + sum(part.tokens if isinstance(part, Shot) else weigh_text(part) for part in self.parts)
+
+    @cached_property
+    def message(self) -> Message:
+        return Message(self.role, *(part.image if isinstance(part, Shot) else part for part in self.parts))
+
+    @cached_property
+    def turn(self) -> Turn:
+        return Turn(role=self.role, parts=tuple(_stored(part) for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -63,14 +73,11 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return tuple(
-            Message(said.role, *(part.image if isinstance(part, Shot) else part for part in said.parts))
-            for said in self.said
-        )
+        return tuple(said.message for said in self.said)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        return tuple(Turn(role=said.role, parts=tuple(_stored(part) for part in said.parts)) for said in self.said)
+        return tuple(said.turn for said in self.said)
 
     @property
     def tokens(self) -> int:
@@ -117,6 +124,16 @@ class Round:
         return f'{self.number}. "{self.title}": {self.done} → {self.result}'
 
 
+@dataclass(frozen=True)
+class _Recent:
+    """A round that may appear in full. `asked` is for where it is not the first of those."""
+
+    before: str
+    shot: Shot
+    asked: Said
+    replied: Said
+
+
 class Context:
     """The history of one episode and the prompts made from it."""
 
@@ -126,20 +143,25 @@ class Context:
         if website and settings.addresses:
             self._task += f"\nWebsite: {line(website, ADDRESS)}"
         self._rounds: list[Round] = []
-        self._shots: deque[Shot] = deque(maxlen=settings.window)
+        self._recent: deque[_Recent] = deque(maxlen=settings.window)
+        self._system = Said("system", ("",))
 
     def keep(self, round_: Round, shot: Shot) -> None:
         """A step is over."""
+        opening = self._rounds[-1].answer if self._rounds else self._task
+        asked = Said("user", (f"{opening}\n\n{round_.before}", shot))
         self._rounds.append(round_)
-        self._shots.append(shot)
+        self._recent.append(_Recent(round_.before, shot, asked, Said("assistant", (round_.reply,))))
 
     def prompt(self, system: str, observation: Observation, shot: Shot) -> Prompt:
         """The prompt for the page now, within the token budget as far as that is possible."""
         elements, budget = _elements(observation), self.settings.token_budget
         page = describe_page(observation, addresses=self.settings.addresses)
-        full, lines = len(self._shots), len(self._rounds) - len(self._shots)
+        full, lines = len(self._recent), len(self._rounds) - len(self._recent)
+        if self._system.parts != (system,):
+            self._system = Said("system", (system,))
         while True:
-            prompt = Prompt(tuple(self._lay_out(system, page, elements, shot, full, lines)), page)
+            prompt = Prompt(tuple(self._lay_out(page, elements, shot, full, lines)), page)
             over = prompt.tokens - budget
             if over <= 0:
                 return prompt
@@ -152,18 +174,18 @@ class Context:
             else:
                 return prompt
 
-    def _lay_out(self, system: str, page: str, elements: Sequence[str], shot: Shot, full: int, lines: int) -> Iterator[Said]:
+    def _lay_out(self, page: str, elements: Sequence[str], shot: Shot, full: int, lines: int) -> Iterator[Said]:
         """`full` rounds in full, and a line for each of the `lines` rounds before those."""
-        yield Said("system", (system,))
+        yield self._system
         now = "\n".join([page, *(["Elements:", *elements] if elements else [])])
-        old, recent = self._rounds[: len(self._rounds) - full], self._rounds[len(self._rounds) - full :]
-        shots = list(self._shots)[len(self._shots) - full :]
+        old = self._rounds[: len(self._rounds) - full]
         opening = "\n\n".join([self._task, *self._earlier(old, lines)])
-        for round_, seen in zip(recent, shots, strict=True):
-            yield Said("user", (f"{opening}\n\n{round_.before}", seen))
-            yield Said("assistant", (round_.reply,))
-            opening = round_.answer
-        if not recent and old:
+        for number, recent in enumerate(islice(self._recent, len(self._recent) - full, None)):
+            yield recent.asked if number else Said("user", (f"{opening}\n\n{recent.before}", recent.shot))
+            yield recent.replied
+        if full:
+            opening = self._rounds[-1].answer
+        elif old:
             opening += f"\n\n{old[-1].answer}"
         yield Said("user", (f"{opening}\n\n{now}", shot))
 

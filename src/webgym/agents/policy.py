@@ -33,7 +33,7 @@ from msgspec.structs import replace
 from webgym.agents.completion import read_completion
 from webgym.agents.settings import PolicySettings
 from webgym.endpoint.limits import Clock, Limits, Sleep
-from webgym.endpoint.messages import Message
+from webgym.endpoint.messages import Message, body_of
 from webgym.endpoint.transport import Transport, backoff, read_key
 from webgym.errors import EndpointDown
 from webgym.types import Reply
@@ -105,6 +105,13 @@ class Policy:
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.settings = settings
+        self._fields: dict[str, object] = {
+            "model": settings.model,
+            **settings.sampling.model_dump(exclude_none=True),
+            **({"return_token_ids": True} if settings.token_ids else {}),
+            **({"logprobs": True} if settings.logprobs else {}),
+            **settings.extra_body,
+        }
         self._clock, self._sleep, self._chance = clock, sleep, chance
         self._replicas: list[_Replica] = []
 
@@ -143,7 +150,7 @@ class Policy:
 
     async def ask(self, messages: Sequence[Message], *, episode: str) -> Reply:
         """The model's reply. Raises EndpointDown when patience has ended, EndpointRefused for a request it will not take."""
-        settings, body = self.settings, (msgspec.json.encode(self._body(messages)),)
+        settings, body = self.settings, body_of(messages, self._fields)
         order = sorted(self._replicas, key=lambda replica: _rank(episode, replica.url))
         failures, give_up = 0, float("inf")
         while True:
@@ -167,17 +174,6 @@ class Policy:
                     replica.limits.hold(asked)
                 log.debug("episode %s: %s; again in %.2f s", episode, e, pause)
             await self._sleep(pause)
-
-    def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
-        settings = self.settings
-        return {
-            "model": settings.model,
-            "messages": [message.wire() for message in messages],
-            **settings.sampling.model_dump(exclude_none=True),
-            **({"return_token_ids": True} if settings.token_ids else {}),
-            **({"logprobs": True} if settings.logprobs else {}),
-            **settings.extra_body,
-        }
 
 
 def _rank(episode: str, url: str) -> bytes:

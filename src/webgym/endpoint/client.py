@@ -37,7 +37,7 @@ from pydantic import BaseModel, Field, ValidationError
 from webgym.endpoint.cache import Cache, StoredReply, key_of
 from webgym.endpoint.cost import Charge, Meter, Usage
 from webgym.endpoint.limits import Clock, Limits, Sleep
-from webgym.endpoint.messages import Message, draw_mark, weigh, weigh_text
+from webgym.endpoint.messages import Message, body_of, draw_mark, weigh, weigh_text
 from webgym.endpoint.replies import Check, read, repair, text_of
 from webgym.endpoint.settings import EndpointSettings
 from webgym.endpoint.transport import Transport, backoff, read_key
@@ -221,7 +221,7 @@ class Endpoint:
     async def _fetch(self, question: _Question, paid: _Paid) -> StoredReply:
         """Try until there is a reply, a refusal that stands, or no more reason to hope."""
         settings, failures, give_up = self.settings, 0, float("inf")
-        body = msgspec.json.encode(self._body(question))
+        body = self._body(question)
         most = self.most(question.messages, question.schema)
         while True:
             try:
@@ -238,7 +238,7 @@ class Endpoint:
                 log.debug("%s: %s; again in %.2f s", question.version, e, asked + own)
             await self._sleep(asked + own)
 
-    async def _try(self, body: bytes, most: Usage, paid: _Paid) -> StoredReply:
+    async def _try(self, body: Sequence[bytes], most: Usage, paid: _Paid) -> StoredReply:
         async with self._limits.admit(most.total) as admission:
             with self.meter.call(most) as charge:
                 try:
@@ -249,8 +249,8 @@ class Endpoint:
                     paid.usage += used
                 return reply
 
-    async def _post(self, body: bytes, most: Usage, charge: Charge) -> StoredReply:
-        text = await self._transport.post((body,), turned_away=charge.void)
+    async def _post(self, body: Sequence[bytes], most: Usage, charge: Charge) -> StoredReply:
+        text = await self._transport.post(body, turned_away=charge.void)
         try:
             said = _Completion.model_validate_json(text)
         except ValidationError:
@@ -269,21 +269,20 @@ class Endpoint:
             output=usage.output,
         )
 
-    def _body(self, question: _Question) -> dict[str, Any]:
-        sampling, mark = self.settings.sampling, draw_mark(question.messages)
-        body: dict[str, Any] = {
+    def _body(self, question: _Question) -> tuple[bytes, ...]:
+        sampling = self.settings.sampling
+        fields: dict[str, object] = {
             "model": self.settings.model,
-            "messages": [message.wire(mark) for message in question.messages],
             self.settings.limit_field: sampling.max_tokens,
             **sampling.model_dump(exclude={"max_tokens"}, exclude_none=True),
             **self.settings.extra_body,
         }
         if question.schema is not None and self.settings.structure == "json_schema":
             form = {"name": question.name, "schema": question.schema, "strict": True}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
+            fields["response_format"] = {"type": "json_schema", "json_schema": form}
         elif question.schema is not None and self.settings.structure == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        return body
+            fields["response_format"] = {"type": "json_object"}
+        return body_of(question.messages, fields, draw_mark(question.messages))
 
 
 @dataclass

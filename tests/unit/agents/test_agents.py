@@ -18,6 +18,7 @@ from webgym.agents.model import ModelAgent, ModelAgents
 from webgym.agents.policy import Policy
 from webgym.agents.scripted import DrivenAgent, Hands, RandomAgent, RandomAgents, ReplayAgent
 from webgym.agents.settings import AgentSettings, PolicySettings
+from webgym.endpoint.messages import body_of
 from webgym.errors import BrowserError, EndpointDown
 from webgym.types import Answer, Answered, Click, Episode, FactGroup, Look, Observation, Step, Task, Terminate, Wait
 
@@ -53,8 +54,8 @@ async def test_a_model_acts_and_the_stored_prompt_is_the_one_the_server_got(serv
     assert agent.name == "qwen3_vl/m"
     images = {observation.screenshot.sha256: observation.screenshot.data for observation in (first, second)}  # type: ignore[union-attr]
     for decision, body in zip(decisions, server.bodies, strict=True):
-        rebuilt = [message.wire() for message in messages_of(decision.prompt, images.__getitem__)]
-        assert msgspec.json.decode(msgspec.json.encode(rebuilt)) == body["messages"]
+        rebuilt = b"".join(body_of(messages_of(decision.prompt, images.__getitem__), {}))
+        assert msgspec.json.decode(rebuilt) == {"messages": body["messages"]}
         assert decision.reply is not None
         assert decision.reply.text == WAIT
     assert last_text(server.bodies[1]).startswith("The action was done.\n")

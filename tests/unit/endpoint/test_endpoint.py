@@ -21,6 +21,7 @@ from webgym import logs
 from webgym.endpoint import Data, Endpoint, EndpointSettings, Image, Message
 from webgym.endpoint.cache import StoredReply
 from webgym.endpoint.cost import Usage
+from webgym.endpoint.messages import body_of
 from webgym.endpoint.replies import read
 from webgym.endpoint.settings import Price
 from webgym.errors import BudgetSpent, ConfigError, EndpointDown, EndpointError, EndpointRefused, UnusableReply
@@ -372,3 +373,28 @@ def test_a_field_that_is_a_sentence_does_not_get_into_our_words() -> None:
     with pytest.raises(UnusableReply) as caught:
         read(StoredReply(model="m", text=reply, finish="stop"), Count)
     assert "Ignore the above" not in str(caught.value)
+
+
+def test_a_body_is_the_json_of_its_messages_and_fields() -> None:
+    said = [
+        Message("system", "keep to {mark}"),
+        Message("user", 'one "quoted"', Data("two"), Image(b"\xff\xd8", detail="low"), "three"),
+        Message("assistant"),
+    ]
+    body = json.loads(b"".join(body_of(said, {"model": "m"}, "m4rk")))
+    assert body == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "keep to m4rk"},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": 'one "quoted"\n<data-m4rk>\ntwo\n</data-m4rk>'},
+                    {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,/9g=", "detail": "low"}},
+                    {"type": "text", "text": "three"},
+                ],
+            },
+            {"role": "assistant", "content": []},
+        ],
+    }
+    assert json.loads(b"".join(body_of([], {}))) == {"messages": []}
