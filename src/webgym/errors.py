@@ -38,8 +38,7 @@ An infrastructure error is never a reward: whoever catches one of these records 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from types import TracebackType
 from typing import ClassVar, Literal
 
 
@@ -198,15 +197,32 @@ def from_code(code: str, message: str, *, retry_after: float | None = None) -> S
     return SERVER_ERRORS.get(code, ServerError)(message, retry_after=retry_after)
 
 
-@asynccontextmanager
-async def blame(kind: type[WebGymError], doing: str, *, within: float) -> AsyncIterator[None]:
-    """Give a foreign call a deadline and one of our names."""
-    try:
-        async with asyncio.timeout(within):
-            yield
-    except WebGymError:
-        raise
-    except TimeoutError as e:
-        raise kind(f"{doing}: no answer in {within:g} s") from e
-    except Exception as e:
-        raise kind(f"{doing}: {type(e).__name__}: {e}") from e
+class blame:  # noqa: N801
+    """Give a foreign call a deadline and one of our names: `async with blame(Unreachable, "step", within=5): ...`.
+
+    A class because every step passes through several: a generator would cost more than all else it does."""
+
+    __slots__ = ("_deadline", "_doing", "_kind", "_within")
+
+    def __init__(self, kind: type[WebGymError], doing: str, *, within: float) -> None:
+        self._kind, self._doing, self._within = kind, doing, within
+
+    async def __aenter__(self) -> None:
+        self._deadline = asyncio.timeout(self._within)
+        await self._deadline.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._deadline.__aexit__(kind, error, trace)
+        except TimeoutError as e:
+            raise self._late() from e
+        if isinstance(error, WebGymError) or not isinstance(error, Exception):
+            return
+        if isinstance(error, TimeoutError):
+            raise self._late() from error
+        raise self._kind(f"{self._doing}: {type(error).__name__}: {error}") from error
+
+    def _late(self) -> WebGymError:
+        return self._kind(f"{self._doing}: no answer in {self._within:g} s")

@@ -25,10 +25,9 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Self
+from typing import Self
 
 import msgspec
-from msgspec.structs import replace
 
 from webgym.agents.completion import read_completion
 from webgym.agents.settings import PolicySettings
@@ -57,19 +56,33 @@ class ReplicaTotals(msgspec.Struct, frozen=True):
 class _Replica:
     def __init__(self, url: str, transport: Transport, limits: Limits, clock: Clock) -> None:
         self.url, self._transport, self.limits, self._clock = url, transport, limits, clock
-        self.totals = ReplicaTotals(url)
+        self._replies = self._failures = self._in_flight = self._prompt_tokens = self._completion_tokens = 0
+        self._seconds = 0.0
         self._avoided_until = float("-inf")
 
     @property
     def down(self) -> bool:
         return self._clock() < self._avoided_until
 
+    @property
+    def totals(self) -> ReplicaTotals:
+        return ReplicaTotals(
+            self.url,
+            self._replies,
+            self._failures,
+            self._in_flight,
+            self._prompt_tokens,
+            self._completion_tokens,
+            self._seconds,
+            self.down,
+        )
+
     def failed(self, avoid: float) -> None:
         self._avoided_until = self._clock() + avoid
 
     async def try_once(self, body: Sequence[bytes], model: str) -> Reply:
         async with self.limits.admit(0):
-            self._count(in_flight=1)
+            self._in_flight += 1
             began = self._clock()
             try:
                 text = await self._transport.post(body)
@@ -78,19 +91,19 @@ class _Replica:
                 if reply is None:
                     raise EndpointDown(f"model {model}: the answer is no chat completion: {text[:100]!r}")
             except asyncio.CancelledError:  # ours: it says nothing of the replica
-                self._count(in_flight=-1)
                 raise
             except BaseException:
-                self._count(in_flight=-1, failures=1)
+                self._failures += 1
                 raise
-        tokens = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
-        self._count(in_flight=-1, replies=1, seconds=seconds, **tokens)
+            finally:
+                self._in_flight -= 1
+        self._replies += 1
+        self._seconds += seconds
+        self._prompt_tokens += reply.prompt_tokens
+        self._completion_tokens += reply.completion_tokens
         self._avoided_until = float("-inf")
         said = self._transport.discreet(reply.text)
         return reply if said == reply.text else reply.model_copy(update={"text": said})
-
-    def _count(self, **more: Any) -> None:
-        self.totals = replace(self.totals, **{name: getattr(self.totals, name) + value for name, value in more.items()})
 
 
 class Policy:
@@ -146,7 +159,7 @@ class Policy:
 
     @property
     def totals(self) -> tuple[ReplicaTotals, ...]:
-        return tuple(replace(replica.totals, down=replica.down) for replica in self._replicas)
+        return tuple(replica.totals for replica in self._replicas)
 
     async def ask(self, messages: Sequence[Message], *, episode: str) -> Reply:
         """The model's reply. Raises EndpointDown when patience has ended, EndpointRefused for a request it will not take."""

@@ -8,9 +8,8 @@ is full and leaves a debt. Callers are served in the order they came; one who le
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, Self
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -48,15 +47,26 @@ class Bucket:
 
 
 class Admission:
-    """What one request drew, to be settled when its real weight is known."""
+    """One request's turn, for as long as its block lasts, and what it drew, to be settled when its real weight is known."""
 
-    def __init__(self, tokens: Bucket | None, reckoned: int) -> None:
-        self._tokens, self._reckoned = tokens, reckoned
+    def __init__(self, limits: Limits, reckoned: int) -> None:
+        self._limits, self._reckoned = limits, reckoned
+
+    async def __aenter__(self) -> Self:
+        await self._limits.slots.acquire()
+        try:
+            await self._limits.draw(self._reckoned)
+        except BaseException:
+            self._limits.slots.release()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._limits.slots.release()
 
     def settle(self, used: int) -> None:
-        if self._tokens is not None:
-            self._tokens.give(self._reckoned - used)
-            self._reckoned = used
+        self._limits.give_back(self._reckoned - used)
+        self._reckoned = used
 
 
 class Limits:
@@ -71,7 +81,7 @@ class Limits:
         clock: Clock,
         sleep: Sleep,
     ) -> None:
-        self._slots = asyncio.Semaphore(concurrency)
+        self.slots = asyncio.Semaphore(concurrency)
         self._requests = Bucket(requests_per_minute, clock, sleep) if requests_per_minute else None
         self._tokens = Bucket(tokens_per_minute, clock, sleep) if tokens_per_minute else None
         self._clock, self._sleep = clock, sleep
@@ -81,14 +91,19 @@ class Limits:
         """The endpoint asked for a pause: nobody is admitted before it is over."""
         self._closed_until = max(self._closed_until, self._clock() + seconds)
 
-    @asynccontextmanager
-    async def admit(self, tokens: int) -> AsyncIterator[Admission]:
-        """One request's turn, for as long as the block lasts."""
-        async with self._slots:
-            if self._requests is not None:
-                await self._requests.take(1)
-            if self._tokens is not None:
-                await self._tokens.take(tokens)
-            while (pause := self._closed_until - self._clock()) > 0:
-                await self._sleep(pause)
-            yield Admission(self._tokens, tokens)
+    def admit(self, tokens: int) -> Admission:
+        """`async with limits.admit(tokens) as admission: ...`"""
+        return Admission(self, tokens)
+
+    async def draw(self, tokens: int) -> None:
+        """Wait until one more request of this weight may be made."""
+        if self._requests is not None:
+            await self._requests.take(1)
+        if self._tokens is not None:
+            await self._tokens.take(tokens)
+        while (pause := self._closed_until - self._clock()) > 0:
+            await self._sleep(pause)
+
+    def give_back(self, tokens: int) -> None:
+        if self._tokens is not None:
+            self._tokens.give(tokens)

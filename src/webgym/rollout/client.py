@@ -287,6 +287,11 @@ class Session:
     def _period(self) -> float:
         return min(self.lease.ttl / 3, POLL)
 
+    @property
+    def _due(self) -> float:
+        """When to renew. A call under way holds the lease and learns of its end itself: then rarely, in case."""
+        return self._heard + (self.lease.ttl / 3 if self._turn.locked() else self._period)
+
     def _lose(self, error: WebGymError) -> None:
         if self.error is None:
             self.error = error
@@ -296,7 +301,7 @@ class Session:
         """Renew whenever nothing was heard for a while, until the session ends. A task of the client runs this."""
         clock = self._transport.clock
         while self.error is None:
-            if (pause := self._heard + self._period - clock()) <= 0:
+            if (pause := self._due - clock()) <= 0:
                 try:
                     await self.renew()
                 except WebGymError as e:
@@ -304,7 +309,7 @@ class Session:
                     if clock() - self._heard > self.lease.ttl and not self._turn.locked():  # a call has its own deadline
                         self._lose(e)
                     pause = min(self._period, 1.0)
-            await self._transport.sleep(max(pause, 0.0))
+            await self._transport.sleep(min(max(pause, 0.0), self._period))
 
 
 class Client:

@@ -75,9 +75,10 @@ class Keeper:
     async def patiently(self, call: Callable[..., T], *arguments: Any) -> T:
         """Do it in a thread; while the disk is full, again and again, until patience ends."""
         give_up: float | None = None
+        loop = asyncio.get_running_loop()
         while True:
             try:
-                result = await asyncio.to_thread(call, *arguments)
+                result = await loop.run_in_executor(None, call, *arguments)
             except DiskFull as e:
                 now = time.monotonic()
                 give_up = now + self._disk.patience if give_up is None else give_up

@@ -24,8 +24,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,7 +35,7 @@ from webgym.rollout.agent import Agent, Decision, LooksAround, NewAgent
 from webgym.rollout.blocking import Blocked, looks_blocked
 from webgym.rollout.client import Client, Session, finish
 from webgym.rollout.events import Doing, Events
-from webgym.rollout.gates import Gate, Gates
+from webgym.rollout.gates import Gate, Gates, Passage
 from webgym.rollout.settings import EngineSettings
 from webgym.store import Planned
 from webgym.types import (
@@ -170,14 +170,25 @@ class Player:
             look=UNSEEN,
         )
 
-    @asynccontextmanager
-    async def at(self, job: Job, gate: Gate, doing: Doing) -> AsyncIterator[None]:
+    def at(self, job: Job, gate: Gate, doing: Doing) -> Announced:
         """Through a gate, telling so."""
-        if gate.full:
-            self.events.doing(job.id, "waiting", gate=gate.name)
-        async with gate.enter():
-            self.events.doing(job.id, doing)
-            yield
+        return Announced(gate, self.events, job.id, doing)
+
+
+class Announced(Passage):
+    """A passage that watchers are told of."""
+
+    __slots__ = ("_doing", "_episode", "_events")
+
+    def __init__(self, gate: Gate, events: Events, episode: str, doing: Doing) -> None:
+        super().__init__(gate)
+        self._events, self._episode, self._doing = events, episode, doing
+
+    async def __aenter__(self) -> None:
+        if self._gate.full:
+            self._events.doing(self._episode, "waiting", gate=self._gate.name)
+        await super().__aenter__()
+        self._events.doing(self._episode, self._doing)
 
 
 class Attempt:

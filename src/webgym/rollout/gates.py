@@ -17,8 +17,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -106,36 +105,39 @@ class Gate:
         """Whether who comes now has to wait."""
         return self._inside >= self.size
 
-    @asynccontextmanager
-    async def enter(self) -> AsyncIterator[None]:
+    def enter(self) -> Passage:
+        return Passage(self)
+
+    async def admit(self) -> float:
+        """Wait for a place; when it was had. `Passage` calls this, and `leave` with what it returned."""
         came = self._clock()
-        await self._admit()
+        if self.full:
+            await self._wait_in_line()
+        else:
+            self._inside += 1
         entered = self._clock()
         self._wait.add(entered - came)
         self._entered += entered
-        try:
-            yield
-        finally:
-            self._entered -= entered
-            self._service.add(self._clock() - entered)
-            self._leave()
+        return entered
 
-    async def _admit(self) -> None:
-        if not self.full:
-            self._inside += 1
-            return
+    def leave(self, entered: float) -> None:
+        self._entered -= entered
+        self._service.add(self._clock() - entered)
+        self._hand_over()
+
+    async def _wait_in_line(self) -> None:
         turn = asyncio.get_running_loop().create_future()
         self._line.append(turn)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._leave()  # the place was handed over in the moment of the cancellation
+                self._hand_over()  # the place was handed over in the moment of the cancellation
             elif turn in self._line:  # whoever left in between has taken it out already
                 self._line.remove(turn)
             raise
 
-    def _leave(self) -> None:
+    def _hand_over(self) -> None:
         while self._line:
             turn = self._line.popleft()
             if not turn.done():
@@ -156,6 +158,21 @@ class Gate:
     @property
     def _holders(self) -> int:
         return self._wait.count - self._service.count
+
+
+class Passage:
+    """One entry: `async with gate.enter()`. A class because a step makes several: a generator costs ten times as much."""
+
+    __slots__ = ("_entered", "_gate")
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate, self._entered = gate, 0.0
+
+    async def __aenter__(self) -> None:
+        self._entered = await self._gate.admit()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._gate.leave(self._entered)
 
 
 class Gates:
