@@ -72,8 +72,8 @@ async def test_what_came_while_a_slow_machine_drew_is_shown_too(visit: Visit, mo
     """The page said that it rested and was drawn long after; by then its request had ended: it gets time to show that."""
     frame = Display._frame
 
-    async def slowly(*given: Any) -> Any:
-        drawn = await frame(*given)
+    async def slowly(*given: Any, **more: Any) -> Any:
+        drawn = await frame(*given, **more)
         await asyncio.sleep(0.3)
         return drawn
 

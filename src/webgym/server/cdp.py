@@ -70,6 +70,7 @@ class Connection(asyncio.Protocol):
         self._channels: dict[str, Channel] = {"": self.root}
         self._calls: dict[int, tuple[asyncio.Future[msgspec.Raw], str, Channel]] = {}
         self._next_id = 0
+        self._outgoing: list[bytes] = []
         self._partial: list[bytes] = []
         self._partial_size = 0
         self._skipping = False
@@ -143,12 +144,20 @@ class Connection(asyncio.Protocol):
             message["sessionId"] = channel.id
         self._calls[call_id] = (future, method, channel)
         future.add_done_callback(lambda _: self._calls.pop(call_id, None))
-        self._transport.write(_encode(message) + b"\0")
+        # What is sent in one go (the keys of a word, say) is written in one: each write wakes the browser.
+        if not self._outgoing:
+            future.get_loop().call_soon(self._flush)
+        self._outgoing.append(_encode(message))
         return future
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
+
+    def _flush(self) -> None:
+        messages, self._outgoing = self._outgoing, []
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(b"\0".join((*messages, b"")))
 
     def _dispatch(self, data: bytes) -> None:
         try:

@@ -150,7 +150,7 @@ class Display:
             result = await future
         finally:
             future.cancel()
-        if early is not None and (await self._try(channel, {})).hasDamage:
+        if early is not None and (await self._try(channel, {}, answered=True)).hasDamage:
             early = None
         return result, early
 
@@ -159,7 +159,7 @@ class Display:
         if picture.prepare is not None:
             await picture.prepare()
         frame = await self._try(channel, {"screenshot": picture.wire()})
-        await self._try(channel, {})
+        await self._try(channel, {}, answered=True)
         return frame.screenshotData
 
     async def _picture(self, channel: Channel, picture: Picture, within: float) -> bytes | None:
@@ -167,17 +167,19 @@ class Display:
             return (await self._frame(channel, {"screenshot": picture.wire()}, within)).screenshotData
         return (await channel.call("Page.captureScreenshot", picture.wire(), _Shot, within=within)).data
 
-    async def _try(self, channel: Channel, params: dict[str, object]) -> _Frame:
+    async def _try(self, channel: Channel, params: dict[str, object], *, answered: bool = False) -> _Frame:
         """A frame, or what counts as one that changed everything."""
         try:
-            return await self._frame(channel, params, FRAME_SECONDS)
+            return await self._frame(channel, params, FRAME_SECONDS, answered=answered)
         except BrowserError:
             return _Frame(hasDamage=True)  # whoever needs the page hears of it there
 
-    async def _frame(self, channel: Channel, params: dict[str, object], within: float) -> _Frame:
-        """A frame: `within` seconds until the page has time for one, and as many from the moment it is its turn."""
-        with contextlib.suppress(ProtocolError):  # a document that is being left: it is not busy
-            await channel.call("Runtime.evaluate", {"expression": "0"}, within=within)
+    async def _frame(self, channel: Channel, params: dict[str, object], within: float, *, answered: bool = False) -> _Frame:
+        """A frame: `within` seconds until the page has time for one, and as many from the moment it is its turn. A page that
+        has `answered` something this very moment need not say again that it is not busy."""
+        if not answered:
+            with contextlib.suppress(ProtocolError):  # a document that is being left: it is not busy
+                await channel.call("Runtime.evaluate", {"expression": "0"}, within=within)
         if not await self._my_turn(LOST_SECONDS):
             raise BrowserError(f"another page of the browser did not draw a frame in {LOST_SECONDS:g} s")
         drawing = asyncio.ensure_future(_draw(channel, params))
