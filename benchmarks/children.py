@@ -63,6 +63,8 @@ async def server(site: str, sessions: int, *, low_memory: bool = False) -> Async
 @asynccontextmanager
 async def _child(command: Sequence[str], environment: dict[str, str]) -> AsyncIterator[Child]:
     """Run a program that prints its address; stop it as Ctrl-C would, and kill its group if it will not."""
+    if (running := asyncio.current_task()) is not None:  # a measurement that is told to end must end its programs too
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             *command,

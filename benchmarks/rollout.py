@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.children import module, server
+from benchmarks.rollout_children import PAGE_MEAN
 from benchmarks.rollout_schedules import Measured, Schedule, length_of, measure, roll
 from webgym.agents.agent import Decision
 from webgym.agents.model import ModelAgents
@@ -43,6 +44,7 @@ from webgym.worlds.catalogue import generate
 CHILDREN = "benchmarks.rollout_children"
 LONG = 20  # steps of an episode of the memory's measurement
 HOSTS = 8
+STOPPED = 130
 SCHEDULES: tuple[Schedule, ...] = ("async", "episode", "step")
 
 
@@ -51,6 +53,7 @@ class Plan:
     sessions: int
     episodes: int
     held: int  # episodes of the memory's measurement
+    page_seconds: float = PAGE_MEAN
 
 
 FULL, QUICK = Plan(32, 192, 1000), Plan(6, 8, 100)
@@ -84,7 +87,7 @@ def different_sites(count: int, port: int) -> list[Task]:
 
 async def schedules(plan: Plan, folder: Path, say: Console) -> dict[Schedule, Measured]:
     results: dict[Schedule, Measured] = {}
-    async with module(CHILDREN, "web") as site, module(CHILDREN, "model") as model:
+    async with module(CHILDREN, "web", str(plan.page_seconds)) as site, module(CHILDREN, "model") as model:
         port = urlsplit(site.url).port
         assert port is not None
         tasks = await asyncio.to_thread(different_sites, plan.episodes, port)
@@ -178,10 +181,14 @@ if __name__ == "__main__":
     parser.add_argument("--sessions", type=int, help="how many at a time")
     parser.add_argument("--episodes", type=int, help="how many in all")
     parser.add_argument("--held", type=int, help="how many in the measurement of memory")
+    parser.add_argument("--page-seconds", type=float, default=PAGE_MEAN, help="mean time until a page's first byte")
     parser.add_argument("--memory", action="store_true", help="measure memory alone")
     given = parser.parse_args()
     chosen = QUICK if given.quick else FULL
-    chosen = Plan(given.sessions or chosen.sessions, given.episodes or chosen.episodes, given.held or chosen.held)
-    found = uvloop.run(main(chosen, Console(stderr=True), memory_only=given.memory))
+    sizes = given.sessions or chosen.sessions, given.episodes or chosen.episodes, given.held or chosen.held
+    chosen = Plan(*sizes, page_seconds=given.page_seconds)
+    try:
+        found = uvloop.run(main(chosen, Console(stderr=True), memory_only=given.memory))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        sys.exit(STOPPED)
     print(json.dumps(found))
-    sys.exit(0)

@@ -2,8 +2,9 @@
 
 Contestants: (a) raw CDP in this process, (b) Playwright with PNG and with JPEG screenshots, (c) `webgym serve` over HTTP,
 and again with `--low-memory`. Each plays the same episodes on the same local pages, which a process of their own serves, in
-as many browsers (one a core), every run in fresh ones. Contestants take turns, in another order in each repetition. What
-each leaves out is told in its module: (a) and (b) do not wait for pages to come to rest, (c) does.
+as many browsers (one a core), every run in fresh ones. Contestants take turns, there and back, because a shared machine is
+now faster and now slower: an even number of repetitions is the fairest. What each leaves out is told in its module: (a) and
+(b) do not wait for pages to come to rest, (c) does.
 
 `python_cpu_share` is the processor time of the server's own processes (master and workers) in that of those and Chromium;
 the client's, in this process, is in the table beside it. The last line of stdout is the summary as one line of JSON.
@@ -14,7 +15,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,9 +55,9 @@ class Plan:
         """Who runs with how many sessions, in this repetition's order."""
         turns = []
         for sessions in self.sessions:
-            names = [RAW, SERVED, JPEG, PNG] + ([LOW_MEMORY] if sessions == JUDGED_AT else [])
-            first = repetition % len(names)
-            turns += [(sessions, name) for name in names[first:] + names[:first]]
+            # There and back: whoever is compared has his turn right beside the server's, before it as often as after it.
+            names = [PNG, RAW, SERVED, JPEG] + ([LOW_MEMORY] if sessions == JUDGED_AT else [])
+            turns += [(sessions, name) for name in (names if repetition % 2 == 0 else names[::-1])]
         return turns
 
     def steps(self) -> int:
@@ -69,8 +69,6 @@ class Plan:
 async def measure(plan: Plan, progress: Progress) -> Results:
     found = chromium.find()
     results = Results()
-    if (running := asyncio.current_task()) is not None:  # being told to end must end the website and the server too
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
     task = progress.add_task("", total=plan.steps())
     async with website() as site:
         meter = Meter(found.path.resolve(), site.pid)
@@ -101,7 +99,7 @@ def main() -> int:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    plan = Plan(options.sessions, options.repetitions or (1 if options.quick else 3), options.quick)
+    plan = Plan(options.sessions, options.repetitions or (1 if options.quick else 4), options.quick)
     try:
         with Progress(*columns, console=Console(stderr=True)) as progress:
             results = uvloop.run(measure(plan, progress))
@@ -123,7 +121,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.steps", description="Browser steps, side by side.")
     parser.add_argument("--quick", action="store_true", help="one repetition of few episodes")
-    parser.add_argument("--repetitions", type=_positive, help="3 if not told otherwise")
+    parser.add_argument("--repetitions", type=_positive, help="4 if not told otherwise")
     parser.add_argument("--sessions", type=_numbers, default=(1, 8, 32), help=f"such as 1,8,32; {JUDGED_AT} is always run")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
     return parser.parse_args()
