@@ -207,7 +207,7 @@ class _Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # ── What the transport tells ──
+    # what the transport tells
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's own classes are not subclasses
@@ -233,7 +233,7 @@ class _Connection(asyncio.Protocol):
         else:
             self._fail(f"the connection ended before the answer did{f': {error}' if error else ''}")
 
-    # ── What the parser finds ──
+    # what the parser finds
 
     def on_message_begin(self) -> None:
         if self._answer is None:  # more than one answer to one question
@@ -260,7 +260,7 @@ class _Connection(asyncio.Protocol):
         else:
             self._finish(cut=False)
 
-    # ── Small print ──
+    # the answer that is on its way
 
     def _begin(self) -> None:
         self._headers: dict[bytes, bytes] = {}

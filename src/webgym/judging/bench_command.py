@@ -115,7 +115,7 @@ async def _follow(events: Events, advance: Callable[[int], None]) -> None:
         await asyncio.sleep(POLL)
 
 
-# ── Judges ──
+# judges
 
 
 class StoredJudge:
@@ -167,7 +167,7 @@ def _hear(patience: Patience, advance: Callable[[int], None]) -> Callable[[Case]
     return heard
 
 
-# ── Telling ──
+# telling
 
 
 @contextmanager
@@ -212,7 +212,7 @@ def _tell(console: Console, found: Figures, written: tuple[Path, ...]) -> None:
     console.print("Written: " + ", ".join(map(str, written)), highlight=False, markup=False)
 
 
-# ── Outside sets ──
+# outside sets
 
 
 def run_import(settings: ImportSettings) -> int:
