@@ -10,7 +10,7 @@
 Invariants. The task and the page now are always in it. Over the token budget, the oldest full rounds become lines, then the
 oldest lines go, then the list of elements is cut. An invalid reply is answered with what was wrong with it. Page words are
 one capped line each (`wording`). What is stored (`Prompt.turns`, images by hash) and what is sent (`Prompt.messages`) are
-two views of one thing: `messages_of` and `turns_of` lead from one to the other. Only images inside the window are held.
+two views of one thing: `messages_of` and `turns_of` lead from one to the other. Only images of the last prompt are held.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Final
 
 from webgym.agents.settings import ContextSettings
@@ -49,19 +48,21 @@ class Said:
     """One message before it is sent or stored. Most are said again in the next prompts, so each form is made once."""
 
     role: Role
-    parts: tuple[str | Shot, ...]
+    words: str
+    shot: Shot | None = None
 
     @cached_property
     def tokens(self) -> int:
-        return TURN_TOKENS + sum(part.tokens if isinstance(part, Shot) else weigh_text(part) for part in self.parts)
+        return TURN_TOKENS + weigh_text(self.words) + (self.shot.tokens if self.shot is not None else 0)
 
     @cached_property
     def message(self) -> Message:
-        return Message(self.role, *(part.image if isinstance(part, Shot) else part for part in self.parts))
+        return Message(self.role, self.words, self.shot.image) if self.shot is not None else Message(self.role, self.words)
 
     @cached_property
     def turn(self) -> Turn:
-        return Turn(role=self.role, parts=tuple(_stored(part) for part in self.parts))
+        seen = (ImagePart(sha256=self.shot.sha256),) if self.shot is not None else ()
+        return Turn(role=self.role, parts=(TextPart(text=self.words), *seen))
 
 
 @dataclass(frozen=True)
@@ -124,16 +125,6 @@ class Round:
         return f'{self.number}. "{self.title}": {self.done} → {self.result}'
 
 
-@dataclass(frozen=True)
-class _Recent:
-    """A round that may appear in full. `asked` is for where it is not the first of those."""
-
-    before: str
-    shot: Shot
-    asked: Said
-    replied: Said
-
-
 class Context:
     """The history of one episode and the prompts made from it."""
 
@@ -143,51 +134,54 @@ class Context:
         if website and settings.addresses:
             self._task += f"\nWebsite: {line(website, ADDRESS)}"
         self._rounds: list[Round] = []
-        self._recent: deque[_Recent] = deque(maxlen=settings.window)
-        self._system = Said("system", ("",))
+        self._shots: deque[Shot] = deque(maxlen=settings.window)
+        self._last: dict[str, Said] = {}  # what the last prompt said, by its words
 
     def keep(self, round_: Round, shot: Shot) -> None:
         """A step is over."""
-        opening = self._rounds[-1].answer if self._rounds else self._task
-        asked = Said("user", (f"{opening}\n\n{round_.before}", shot))
         self._rounds.append(round_)
-        self._recent.append(_Recent(round_.before, shot, asked, Said("assistant", (round_.reply,))))
+        self._shots.append(shot)
 
     def prompt(self, system: str, observation: Observation, shot: Shot) -> Prompt:
         """The prompt for the page now, within the token budget as far as that is possible."""
         elements, budget = _elements(observation), self.settings.token_budget
         page = describe_page(observation, addresses=self.settings.addresses)
-        full, lines = len(self._recent), len(self._rounds) - len(self._recent)
-        if self._system.parts != (system,):
-            self._system = Said("system", (system,))
+        full, lines = len(self._shots), len(self._rounds) - len(self._shots)
         while True:
-            prompt = Prompt(tuple(self._lay_out(page, elements, shot, full, lines)), page)
+            prompt = Prompt(tuple(self._lay_out(system, page, elements, shot, full, lines)), page)
             over = prompt.tokens - budget
-            if over <= 0:
-                return prompt
+            if over <= 0 or not (full or lines or elements):
+                break
             if full:
                 full, lines = full - 1, lines + 1
             elif lines:
                 lines = max(0, lines - max(1, over // 40))
-            elif elements:
-                elements = elements[: len(elements) // 2]
             else:
-                return prompt
+                elements = elements[: len(elements) // 2]
+        self._last = {said.words: said for said in prompt.said}
+        return prompt
 
-    def _lay_out(self, page: str, elements: Sequence[str], shot: Shot, full: int, lines: int) -> Iterator[Said]:
+    def _lay_out(self, system: str, page: str, elements: Sequence[str], shot: Shot, full: int, lines: int) -> Iterator[Said]:
         """`full` rounds in full, and a line for each of the `lines` rounds before those."""
-        yield self._system
+        yield self._say("system", system)
         now = "\n".join([page, *(["Elements:", *elements] if elements else [])])
-        old = self._rounds[: len(self._rounds) - full]
+        old, recent = self._rounds[: len(self._rounds) - full], self._rounds[len(self._rounds) - full :]
+        shots = list(self._shots)[len(self._shots) - full :]
         opening = "\n\n".join([self._task, *self._earlier(old, lines)])
-        for number, recent in enumerate(islice(self._recent, len(self._recent) - full, None)):
-            yield recent.asked if number else Said("user", (f"{opening}\n\n{recent.before}", recent.shot))
-            yield recent.replied
-        if full:
-            opening = self._rounds[-1].answer
-        elif old:
+        for round_, seen in zip(recent, shots, strict=True):
+            yield self._say("user", f"{opening}\n\n{round_.before}", seen)
+            yield self._say("assistant", round_.reply)
+            opening = round_.answer
+        if not recent and old:
             opening += f"\n\n{old[-1].answer}"
-        yield Said("user", (f"{opening}\n\n{now}", shot))
+        yield self._say("user", f"{opening}\n\n{now}", shot)
+
+    def _say(self, role: Role, words: str, shot: Shot | None = None) -> Said:
+        """As the last prompt said it, if it did: then its forms are made already."""
+        last = self._last.get(words)
+        if last is not None and last.role == role and last.shot is shot:
+            return last
+        return Said(role, words, shot)
 
     def _earlier(self, old: Sequence[Round], lines: int) -> Iterator[str]:
         if not old:
@@ -228,10 +222,6 @@ def echo(reply: str) -> str:
 
 def _elements(observation: Observation) -> list[str]:
     return [f'[{mark.id}] {line(mark.role, 30)} "{line(mark.name, NAME)}"' for mark in observation.marks or ()]
-
-
-def _stored(part: str | Shot) -> TextPart | ImagePart:
-    return ImagePart(sha256=part.sha256) if isinstance(part, Shot) else TextPart(text=part)
 
 
 def _image(data: bytes) -> Image:

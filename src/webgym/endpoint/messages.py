@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -66,7 +66,7 @@ class Message:
         object.__setattr__(self, "role", role)
         object.__setattr__(self, "parts", parts)
 
-    def pieces(self, mark: str = "") -> Iterator[bytes]:
+    def pieces(self, mark: str = "") -> list[bytes]:
         """As the endpoint gets it, in JSON. Whoever sends `Data` gives a mark that no data holds."""
         content: list[str | Image] = []
         for part in self.parts:
@@ -76,15 +76,12 @@ class Message:
                 content[-1] += f"\n{self._text(part, mark)}"
             else:
                 content.append(self._text(part, mark))
-        yield b'{"role":"%s","content":' % self.role.encode()
         if len(content) == 1 and isinstance(content[0], str):
-            yield msgspec.json.encode(content[0])
-        else:
-            for number, part in enumerate(content):
-                yield b"," if number else b"["
-                yield part.json if isinstance(part, Image) else msgspec.json.encode({"type": "text", "text": part})
-            yield b"]" if content else b"[]"
-        yield b"}"
+            return [msgspec.json.encode({"role": self.role, "content": content[0]})]
+        found = [b'{"role":"%s","content":[' % self.role.encode()]
+        for part in content:
+            found += [part.json if isinstance(part, Image) else msgspec.json.encode({"type": "text", "text": part}), b","]
+        return [*found[: max(1, len(found) - 1)], b"]}"]
 
     def _text(self, part: str | Data, mark: str) -> str:
         if isinstance(part, Data):

@@ -38,7 +38,7 @@ def test_addresses_can_be_left_out_of_a_prompt():
     assert weighed is not None
     for told in (True, False):
         context = Context("Open it.", "http://oak-bank.localhost", ContextSettings(addresses=told))
-        prompt = context.prompt("system", seen, weighed).said[-1].parts[0]
+        prompt = context.prompt("system", seen, weighed).said[-1].words
         assert ("oak-bank" in prompt) is told
         assert ("oak-bank" in describe_page(seen, addresses=told)) is told
         assert "Page: Rates" in prompt
