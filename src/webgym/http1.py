@@ -1,7 +1,7 @@
 """HTTP/1.1 from the asking side: connections are kept, a request is written as it is, an answer is read whole.
 
     http = Http(connect=5.0, idle=60.0, cap=1 << 20)
-    answer = await http.at("http://127.0.0.1:8000/v1").ask("POST", "/chat/completions", body=(b"{}",))
+    answer = await http.at("http://127.0.0.1:8000/v1").ask("POST", "/chat/completions", body=(b"{}",), within=60)
     await http.close()
 
 Every step of an episode asks a rollout server and a model, with bodies of a megabyte and answers of a tenth of one. A
@@ -9,8 +9,8 @@ client for all purposes spent more processor time on that than everything else a
 
 Invariants. A connection carries one request at a time, and is used again only if the answer before was whole, nothing came
 after it, and both sides keep it open; whoever is cancelled closes his. A request is sent once: repeating it is for those who
-know what it does. An answer is never held beyond its cap. Whoever asks sets the deadline; only connecting has one here.
-`NotConnected` means that the host has not seen the request. Nothing that is sent can begin a line of its own.
+know what it does. An answer is never held beyond its cap. Every request has a deadline, also while it waits for its turn.
+Whatever goes wrong is an `HttpError`. Nothing that is sent can begin a line of its own.
 
 Left out on purpose: redirects, cookies, proxies, credentials in addresses, answers that are streamed.
 """
@@ -20,10 +20,10 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+import sys
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -41,8 +41,16 @@ class HttpError(Exception):
     """There is no whole answer."""
 
 
+class Unsendable(HttpError):
+    """Nothing was sent, for it would not be what it seems."""
+
+
 class NotConnected(HttpError):
     """No connection: the host has not seen the request."""
+
+
+class Late(HttpError):
+    """No whole answer in time. The host may have done what it was asked."""
 
 
 class Broken(HttpError):
@@ -114,16 +122,22 @@ class Host:
         self.url, self._pool, self._base, self._head = url, pool, base, head
 
     async def ask(
-        self, method: str, path: str, headers: Mapping[str, str] = _NO_HEADERS, body: Sequence[bytes] | None = None
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        body: Sequence[bytes] | None = None,
+        *,
+        within: float,
     ) -> Answer:
         """The answer, whatever its status. A body may come in pieces, which are not copied."""
         target = self._base + path
         if not _PATH.fullmatch(target):
-            raise ValueError(f"no path of a request: {target[:100]!r}")
+            raise Unsendable(f"no path of a request: {target[:100]!r}")
         length = b"" if body is None else b"Content-Length: %d\r\n" % sum(map(len, body))
         first = b"%s HTTP/1.1\r\n" % f"{method} {target}".encode("ascii")
         head = b"".join((first, self._head, _lines(headers), length, b"\r\n"))
-        return await self._pool.exchange((head, *(body or ())))
+        return await self._pool.exchange((head, *(body or ())), within)
 
 
 class _Pool:
@@ -131,22 +145,39 @@ class _Pool:
 
     def __init__(self, http: Http, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self._http, self._host, self._port, self._tls = http, host, port, tls
-        self._turns: AbstractAsyncContextManager[None] = (
-            asyncio.Semaphore(http.connections) if http.connections else nullcontext()
-        )
+        self._turns = asyncio.Semaphore(http.connections or sys.maxsize)
         self._idle: list[tuple[float, _Connection]] = []  # the longest unused first
 
-    async def exchange(self, request: Sequence[bytes]) -> Answer:
-        async with self._turns:
-            connection = self._take() or await self._connect()
-            try:
-                answer = await connection.exchange(request)
-            finally:
-                if connection.reusable:
-                    self._keep(connection)
-                else:
-                    connection.abort()
+    async def exchange(self, request: Sequence[bytes], within: float) -> Answer:
+        until = asyncio.get_running_loop().time() + within
+        connection = await self._ready(within)
+        try:
+            answer = await connection.exchange(request, until)
+        except Late:
+            raise _late(within) from None
+        finally:
+            self._turns.release()
+            if connection.reusable:
+                self._keep(connection)
+            else:
+                connection.abort()
         return _decoded(answer, self._http.cap)
+
+    async def _ready(self, within: float) -> _Connection:
+        """A connection, and a turn to use it."""
+        if not self._turns.locked() and (kept := self._take()) is not None:
+            await self._turns.acquire()  # which does not wait
+            return kept
+        try:
+            async with asyncio.timeout(within):
+                await self._turns.acquire()
+                try:
+                    return self._take() or await self._connect()
+                except BaseException:
+                    self._turns.release()
+                    raise
+        except TimeoutError:
+            raise _late(within) from None
 
     def _take(self) -> _Connection | None:
         """The connection used last, if one is still good."""
@@ -170,12 +201,9 @@ class _Pool:
         try:
             async with deadline:
                 _, made = await loop.create_connection(lambda: _Connection(http), self._host, self._port, ssl=self._tls)
-        except TimeoutError as e:
-            if not deadline.expired():
-                raise NotConnected(f"no connection: {e}") from e
-            raise NotConnected(f"no connection in {http.connect:g} s") from e
-        except OSError as e:  # also of TLS and of names that cannot be resolved
-            raise NotConnected(f"no connection: {e}") from e
+        except OSError as e:  # also of TLS, of names that cannot be resolved, and of time
+            said = f"in {http.connect:g} s" if deadline.expired() else f"to {self._host}:{self._port}: {e}"
+            raise NotConnected(f"no connection {said}") from e
         return made
 
 
@@ -187,6 +215,8 @@ class _Connection(asyncio.Protocol):
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[Answer] | None = None  # none: nothing was asked
+        self._until = 0.0  # by the loop's clock
+        self._alarm: asyncio.TimerHandle | None = None
         self._begin()
 
     @property
@@ -194,12 +224,13 @@ class _Connection(asyncio.Protocol):
         transport = self._transport
         return self._answer is None and transport is not None and not transport.is_closing()
 
-    async def exchange(self, request: Sequence[bytes]) -> Answer:
+    async def exchange(self, request: Sequence[bytes], until: float) -> Answer:
         transport = self._transport
         assert transport is not None
         assert self._answer is None
         self._begin()
         self._answer = asyncio.get_running_loop().create_future()
+        self._set_alarm(until)
         transport.writelines(request)
         return await self._answer
 
@@ -221,17 +252,19 @@ class _Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as e:
-            self._fail(f"the answer is not HTTP: {e}")
+            self._fail(Broken(f"the answer is not HTTP: {e}"))
         else:
             if self._fed > HEAD and (not self._headed or self._fed > HEAD + 2 * self._cap):
-                self._fail("the answer's head has no end")
+                self._fail(Broken("the answer's head has no end"))
 
     def connection_lost(self, error: Exception | None) -> None:
         self._http.open.discard(self)
+        if self._alarm is not None:
+            self._alarm.cancel()
         if self._headed and not self._framed and error is None:
             self._finish(cut=False)  # its end was to be the connection's
         else:
-            self._fail(f"the connection ended before the answer did{f': {error}' if error else ''}")
+            self._fail(Broken(f"the connection ended before the answer did{f': {error}' if error else ''}"))
 
     # what the parser finds
 
@@ -280,18 +313,40 @@ class _Connection(asyncio.Protocol):
             answer.set_result(Answer(self._parser.get_status_code(), self._headers, body, cut))
         self._chunks = []
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: HttpError) -> None:
         answer, self._answer = self._answer, None
         self.abort()
         if answer is not None and not answer.done():
-            answer.set_exception(Broken(why))
+            answer.set_exception(why)
+
+    def _set_alarm(self, until: float) -> None:
+        """Nearly every request ends long before its deadline, so an alarm that is early enough is left for the next one."""
+        self._until = until
+        if self._alarm is not None:
+            if self._alarm.when() <= until:
+                return
+            self._alarm.cancel()
+        self._alarm = asyncio.get_running_loop().call_at(until, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        if self._answer is None:
+            return
+        if asyncio.get_running_loop().time() >= self._until:
+            self._fail(Late())
+        else:
+            self._set_alarm(self._until)
 
 
 def _lines(headers: Mapping[str, str]) -> bytes:
     for name, value in headers.items():
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise ValueError(f"the header {name[:40]!r} cannot be sent")  # without its value, which may be secret
+            raise Unsendable(f"the header {name[:40]!r} cannot be sent")  # without its value, which may be secret
     return "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode("latin-1")
+
+
+def _late(within: float) -> Late:
+    return Late(f"no answer in {within:g} s")
 
 
 def _decoded(answer: Answer, cap: int) -> Answer:

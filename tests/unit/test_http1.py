@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from webgym.http1 import HEAD, Broken, Http, NotConnected
+from webgym.http1 import HEAD, Broken, Http, Late, NotConnected, Unsendable
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -60,7 +60,7 @@ async def test_a_request_arrives_as_it_was_given_and_its_connection_is_kept():
     async with talking() as (raw, http, url):
         host = http.at(f"{url}/v1/")
         for _ in range(3):
-            answer = await host.ask("POST", "/step?x=1", {"Lease": "a"}, (b"one ", b"two"))
+            answer = await host.ask("POST", "/step?x=1", {"Lease": "a"}, (b"one ", b"two"), within=5)
             assert (answer.status, answer.body, answer.cut) == (200, b"ok", False)
         first = raw.heard[0].decode()
         assert first.startswith("POST /v1/step?x=1 HTTP/1.1\r\nHost: 127.0.0.1:")
@@ -83,19 +83,19 @@ async def test_a_request_arrives_as_it_was_given_and_its_connection_is_kept():
 async def test_an_answer_is_read_however_it_is_framed(answer: bytes):
     async with talking(answer) as (raw, http, url):
         for _ in range(2):
-            assert (await http.at(url).ask("GET", "/")).body == b"ok"
+            assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
         assert raw.connections == 1
 
 
 async def test_an_answer_that_ends_with_its_connection_is_whole():
     async with talking(b"HTTP/1.1 200 OK\r\n\r\nok", closing=True) as (_, http, url):
-        assert (await http.at(url).ask("GET", "/")).body == b"ok"
+        assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
 
 
 async def test_an_answer_without_a_body_is_whole():
     async with talking(b"HTTP/1.1 204 No Content\r\n\r\n") as (raw, http, url):
-        assert (await http.at(url).ask("DELETE", "/")).status == 204
-        assert (await http.at(url).ask("GET", "/")).body == b"ok"
+        assert (await http.at(url).ask("DELETE", "/", within=5)).status == 204
+        assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
         assert raw.connections == 1
 
 
@@ -106,19 +106,19 @@ async def test_an_answer_without_a_body_is_whole():
 async def test_half_an_answer_is_none(answer: bytes):
     async with talking(answer, closing=True) as (raw, http, url):
         with pytest.raises(Broken):
-            await http.at(url).ask("POST", "/", body=(b"once",))
+            await http.at(url).ask("POST", "/", body=(b"once",), within=5)
         assert len(raw.heard) == 1
 
 
 async def test_a_host_that_hangs_up_is_connected_to_again():
     async with talking(OK, OK, closing=True) as (raw, http, url):
         for _ in range(2):
-            assert (await http.at(url).ask("GET", "/")).body == b"ok"
+            assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
             await asyncio.sleep(0.05)
         assert raw.connections == 2
     async with talking(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok") as (raw, http, url):
         for _ in range(2):
-            assert (await http.at(url).ask("GET", "/")).body == b"ok"
+            assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
         assert raw.connections == 2
 
 
@@ -126,7 +126,7 @@ async def test_a_host_that_hangs_up_is_connected_to_again():
 async def test_what_nobody_asked_for_answers_no_other_question(more: bytes):
     async with talking(OK + more) as (raw, http, url):
         for _ in range(2):
-            assert (await http.at(url).ask("GET", "/")).body == b"ok"
+            assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
         assert raw.connections == 2
 
 
@@ -136,7 +136,7 @@ async def test_a_body_beyond_the_cap_is_cut_and_its_connection_closed():
     bomb = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed
     async with talking(long, bomb) as (raw, http, url):
         for _ in range(2):
-            answer = await http.at(url).ask("GET", "/")
+            answer = await http.at(url).ask("GET", "/", within=5)
             assert (answer.cut, len(answer.body)) == (True, 10_000)
         assert raw.connections == 2
 
@@ -144,21 +144,47 @@ async def test_a_body_beyond_the_cap_is_cut_and_its_connection_closed():
 async def test_a_head_without_end_is_not_waited_for():
     async with talking(b"HTTP/1.1 200 OK\r\nX: " + b"x" * (2 * HEAD)) as (_, http, url):
         with pytest.raises(Broken, match="no end"):
-            await http.at(url).ask("GET", "/")
+            await http.at(url).ask("GET", "/", within=5)
 
 
 async def test_whoever_is_cancelled_closes_his_connection():
     async with talking(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nok") as (raw, http, url):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await http.at(url).ask("GET", "/")
-        assert (await http.at(url).ask("GET", "/")).body == b"ok"
+                await http.at(url).ask("GET", "/", within=5)
+        assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
         assert (raw.connections, raw.gone) == (2, 1)
+
+
+async def test_every_request_has_a_deadline_of_its_own_and_late_ones_close_their_connections():
+    silence = b"HTTP/1.1 100 Continue\r\n\r\n"
+    async with talking(OK, silence, OK, silence) as (raw, http, url):
+        host, clock = http.at(url), asyncio.get_running_loop().time
+        for deadline, before in ((0.1, 5.0), (0.3, 0.2)):  # an alarm that is later, and one that is earlier
+            assert (await host.ask("GET", "/", within=before)).body == b"ok"
+            began = clock()
+            with pytest.raises(Late, match=f"no answer in {deadline:g} s"):
+                await host.ask("GET", "/", within=deadline)
+            assert deadline <= clock() - began < deadline + 1
+        assert (await host.ask("GET", "/", within=5)).body == b"ok"
+        assert raw.connections == 3
+
+
+async def test_waiting_for_a_connection_counts_too():
+    async with talking(b"HTTP/1.1 100 Continue\r\n\r\n", connections=1) as (raw, http, url):
+        first = asyncio.create_task(http.at(url).ask("GET", "/", within=0.3))
+        await asyncio.sleep(0.05)
+        with pytest.raises(Late):
+            await http.at(url).ask("GET", "/", within=0.1)
+        with pytest.raises(Late):
+            await first
+        assert (await http.at(url).ask("GET", "/", within=5)).body == b"ok"
+        assert len(raw.heard) == 2
 
 
 async def test_no_more_connections_are_made_than_allowed():
     async with talking(connections=2) as (raw, http, url):
-        await asyncio.gather(*(http.at(url).ask("GET", "/") for _ in range(10)))
+        await asyncio.gather(*(http.at(url).ask("GET", "/", within=5) for _ in range(10)))
         assert (raw.connections, len(raw.heard)) == (2, 10)
 
 
@@ -166,17 +192,17 @@ async def test_a_host_that_is_not_there_has_seen_nothing():
     async with talking() as (_, http, url):
         pass
     with pytest.raises(NotConnected):
-        await http.at(url).ask("GET", "/")
+        await http.at(url).ask("GET", "/", within=5)
     with pytest.raises(NotConnected):
-        await http.at("http://nowhere.invalid").ask("GET", "/")
+        await http.at("http://nowhere.invalid").ask("GET", "/", within=5)
 
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b", "☃"])
 async def test_nothing_that_is_sent_begins_a_line_of_its_own(value: str):
     async with talking() as (raw, http, url):
-        with pytest.raises(ValueError, match="cannot be sent") as refusal:
-            await http.at(url).ask("GET", "/", {"Lease": value})
+        with pytest.raises(Unsendable, match="cannot be sent") as refusal:
+            await http.at(url).ask("GET", "/", {"Lease": value}, within=5)
         assert value not in str(refusal.value)
-        with pytest.raises(ValueError, match="no path"):
-            await http.at(url).ask("GET", f"/{value}")
+        with pytest.raises(Unsendable, match="no path"):
+            await http.at(url).ask("GET", f"/{value}", within=5)
         assert raw.heard == []

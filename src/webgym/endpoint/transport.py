@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Self
 
-from webgym.errors import ConfigError, EndpointDown, EndpointRefused, blame
-from webgym.http1 import Answer, Http, NotConnected
+from webgym.errors import ConfigError, EndpointDown, EndpointRefused
+from webgym.http1 import Answer, Http, HttpError, NotConnected
 from webgym.logs import hide
 
 AGAIN: Final = frozenset({408, 409, 425, 429})
@@ -58,19 +58,19 @@ class Transport:
 
     async def post(self, body: Sequence[bytes], *, turned_away: Callable[[], None] = lambda: None) -> str:
         """The answer's text. `turned_away` is called when the endpoint certainly did no work for this try."""
-        async with blame(EndpointDown, self._doing, within=self._timeout):
-            try:
-                answer = await self._host.ask("POST", "/chat/completions", body=body)
-            except NotConnected:
+        try:
+            answer = await self._host.ask("POST", "/chat/completions", body=body, within=self._timeout)
+        except HttpError as e:
+            if isinstance(e, NotConnected):
                 turned_away()
-                raise
-            if answer.status != 200:
-                turned_away()
-                text = self._text(answer.body[:QUOTED])
-                raise _refusal(f"{self._doing}: status {answer.status}: {text[:300]}", answer)
-            if answer.cut:
-                raise EndpointDown(f"{self._doing}: the answer is over the cap of {self._cap} bytes")
-            return self._text(answer.body)
+            raise EndpointDown(f"{self._doing}: {e}") from e
+        if answer.status != 200:
+            turned_away()
+            text = self._text(answer.body[:QUOTED])
+            raise _refusal(f"{self._doing}: status {answer.status}: {text[:300]}", answer)
+        if answer.cut:
+            raise EndpointDown(f"{self._doing}: the answer is over the cap of {self._cap} bytes")
+        return self._text(answer.body)
 
     def discreet(self, text: str) -> str:
         """The text without the key: an answer may also hold it escaped, so what was decoded is looked through again."""

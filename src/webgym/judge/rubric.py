@@ -145,7 +145,7 @@ class RubricJudge:
             return Unscorable(reason=f"words for the judge on screenshot {', '.join(map(str, found.orders))}")
         return self._scored(found, facts, shown)
 
-    # ── First look ──
+    # first look
 
     async def _key_shots(self, episode: Episode, shots: tuple[Shot, ...], spent: Spent) -> tuple[Shot, ...] | str:
         """The screenshots worth reading, the last among them; or how the website refused."""
@@ -167,7 +167,7 @@ class RubricJudge:
     def _enlarge(self, shots: tuple[Shot, ...]) -> Shown:
         return [(shot, enlarged(shot, self._read, self.settings.evidence.width)) for shot in shots]
 
-    # ── Criteria ──
+    # criteria
 
     async def _examine(
         self, episode: Episode, facts: tuple[NumberedFact, ...], shown: Shown, found: _Found, spent: Spent
@@ -216,7 +216,7 @@ class RubricJudge:
         )
         return answer.value
 
-    # ── Verdict ──
+    # verdict
 
     async def _refused(self, episode: Episode, reason: str) -> Unscorable:
         said = reason[:REASON_CAP]

@@ -45,7 +45,7 @@ from yarl import URL
 
 from webgym import errors
 from webgym.errors import ServerError, StaleLease, UnknownSession, Unreachable, WebGymError, blame
-from webgym.http1 import Host, Http
+from webgym.http1 import Host, Http, HttpError
 from webgym.server import protocol
 from webgym.server.protocol import Fleet, Health, Lease, NewSession, SessionStarted, StepResult, StorageState, StoredFile
 from webgym.types import Action, Look, Observation
@@ -147,8 +147,11 @@ class _Transport:
 
     async def _once(self, request: _Request) -> _Reply:
         doing, body = request.doing, None if request.body is None else (request.body,)
-        async with blame(Unreachable, doing, within=getattr(self.timeouts, request.operation) + request.extra):
-            answer = await request.host.ask(request.method, request.path, request.headers, body)
+        within = getattr(self.timeouts, request.operation) + request.extra
+        try:
+            answer = await request.host.ask(request.method, request.path, request.headers, body, within=within)
+        except HttpError as e:
+            raise Unreachable(f"{doing}: {e}") from e
         if answer.cut:
             raise ServerError(f"{doing}: the answer is over the cap of {self.http.cap} bytes")
         reply = _Reply(doing, answer.media, answer.body)

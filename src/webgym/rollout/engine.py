@@ -173,7 +173,7 @@ class Engine:
             self._keeper.hurried = True
             self._cancel_all()
 
-    # ── Admission ──
+    # admission
 
     async def _admit(self) -> None:
         assert self._work is not None
@@ -212,7 +212,7 @@ class Engine:
                 self._running.pop(job.id, None)  # from here on it is not cancelled: its outcome is on its way to the disk
             await self._end(job, result)
 
-    # ── Outcomes ──
+    # outcomes
 
     async def _end(self, job: Job, result: Episode | Outcome) -> None:
         self._events.doing(job.id, "saving")
@@ -280,7 +280,7 @@ class Engine:
         self._events.say(f"stopped: {message}")
         return common
 
-    # ── Cancelling ──
+    # cancelling
 
     def _cancel_rest(self, why: Why, detail: str) -> None:
         self._stop_admitting(why)
@@ -308,7 +308,7 @@ class Engine:
             self._events.end(job.id, outcome)
         self._next = len(self._jobs)
 
-    # ── Judging ──
+    # judging
 
     def _judge_more(self) -> None:
         """Have the judge see to those who wait, as far as its backlog has room; to nobody once it is cut short."""

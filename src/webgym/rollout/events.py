@@ -163,7 +163,7 @@ class Events:
         self._gates: Callable[[], tuple[GateStats, ...]] = tuple
         self._subscriptions: set[Subscription] = set()
 
-    # ── Reading ──
+    # reading
 
     def subscribe(self) -> Subscription:
         """Be told what changes from now on; read `state()` first, in the same turn of the loop."""
@@ -209,7 +209,7 @@ class Events:
         steps, episodes, tokens = (meter.rate(now, self.started) for meter in self._meters)
         return Rates(steps, episodes * 3600, tokens)
 
-    # ── Telling ──
+    # telling
 
     def watch(self, gates: Callable[[], tuple[GateStats, ...]]) -> None:
         """Where to ask for the gates' statistics."""

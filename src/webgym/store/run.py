@@ -120,7 +120,7 @@ class Run:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ── Plan ──
+    # plan
 
     def plan(self, iteration: int, tasks: Iterable[str], *, replicas: int = 1) -> list[Planned]:
         """Plan an iteration, whole and for good: `replicas` attempts at each of these task ids."""
@@ -135,7 +135,7 @@ class Run:
         ended = self.outcomes()
         return (one for one in self.planned(iteration) if one.id not in ended)
 
-    # ── Outcomes ──
+    # outcomes
 
     def commit(self, episode: Episode) -> bool:
         """Keep an episode, with its terminal record. False, and nothing kept, if it has ended before."""
@@ -192,7 +192,7 @@ class Run:
         """The terminal record of every episode that has ended, by episode id, as of now."""
         return self.ledger.snapshot()
 
-    # ── Episodes ──
+    # episodes
 
     def episodes(self, iteration: int | None = None) -> Iterator[Episode]:
         """Every episode kept, one at a time. A damaged one is put in quarantine, or left out of a run only read."""
@@ -218,7 +218,7 @@ class Run:
         with self._alone():
             self._set_aside(path, reason)
 
-    # ── Judgements ──
+    # judgements
 
     def add_judgement(self, judgement: Judgement) -> None:
         self._writable()
@@ -238,7 +238,7 @@ class Run:
         """Bytes that may still be written: an engine stops admitting episodes when this gets small."""
         return self.disk.free_space()
 
-    # ── Repair ──
+    # repair
 
     def recover(self) -> None:
         """Put right what a crash can leave: nothing here needs a person."""
@@ -301,7 +301,7 @@ class Run:
         self.disk.replace(place.with_name(f"{place.name}.reason.json"), note.model_dump_json().encode() + b"\n")
         return place
 
-    # ── Small print ──
+    # small print
 
     def _alone(self) -> AbstractContextManager[None]:
         return self.disk.alone(self.path / "lock")

@@ -205,7 +205,7 @@ async def test_another_rubric_is_another_judge(tmp_path: Path, model: JudgingMod
     assert sorted(by_judge.values()) == [[1, 1, 0], [1, 1, 1]], "what the third missed is not asked any more"
 
 
-# ── Comparing ──
+# comparing
 
 
 def judged(episode: int, reward: int | None, judge: str, met: tuple[bool, ...] = ()) -> Judgement:

@@ -54,7 +54,7 @@ def test_a_website_is_the_origin_of_an_address():
     assert [origin(url) for url in ("", "about:blank", "http://[bad", "http://a:x/")] == ["", "", "", ""]
 
 
-# ── Online-Mind2Web ──
+# online-Mind2Web
 
 OTHER = {"Operator_human_label": "0"}
 
@@ -201,7 +201,7 @@ def test_a_label_of_another_agent_says_whose_there_are(tmp_path: Path):
     assert not (tmp_path / "run").exists()
 
 
-# ── CUAVerifierBench ──
+# cUAVerifierBench
 
 PICTURE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 TRAJECTORY = pa.schema(

@@ -135,7 +135,7 @@ def test_no_ordinary_page_of_the_offline_web_raises_an_alarm_and_the_one_that_re
         assert refused.strength == "certain"
 
 
-# ── Episodes ──
+# episodes
 
 
 def test_an_episode_without_a_sign_needs_no_model():

@@ -130,7 +130,7 @@ def test_a_spoiled_file_is_told_as_such(tmp_path: Path):
         metrics.read(tmp_path / "metrics.jsonl")
 
 
-# ── The curve ──
+# the curve
 
 
 def test_plot_draws_the_curve_of_a_run(folder: LoopFolder, capsys: pytest.CaptureFixture[str]):

@@ -118,7 +118,7 @@ def test_a_model_is_published_where_the_run_is_now(tmp_path: Path):
         assert publish(mine, 0).checkpoint == "checkpoints/000001"
 
 
-# ── The optimiser ──
+# the optimiser
 
 
 def test_the_optimiser_of_the_first_model_is_taken_only_if_that_is_asked_for(tmp_path: Path):
@@ -151,7 +151,7 @@ def test_an_optimiser_that_is_asked_for_and_is_not_there_or_not_used_is_an_error
             check(replace(mine, train=TrainSettings(backend="llamafactory")), 0)
 
 
-# ── webgym update ──
+# webgym update
 
 
 def test_update_refuses_a_sample_on_a_website_that_its_tasks_test(tmp_path: Path):
