@@ -57,7 +57,7 @@ class Disk:
         self._staging = root / "staging"
         self._mark: tuple[str, int] | None = None
         self._numbers = count()
-        self._starting, self._turn = threading.Lock(), threading.Lock()
+        self._starting = threading.Lock()
 
     # new files
 
@@ -182,20 +182,19 @@ class Disk:
 
     @contextmanager
     def alone(self, path: Path) -> Iterator[None]:
-        """One thread of one process at a time. A lock falls with its holder."""
-        with self._turn:  # our own threads wait here, where nobody need ask again and again
-            with trouble(f"locking {path}"):
-                handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                until, pause = time.monotonic() + _LOCK_SECONDS, 0.0005
-                while not _taken(handle):
-                    if time.monotonic() > until:
-                        raise StoreError(f"{path} has been held by another process for {_LOCK_SECONDS:g} s; is it stopped?")
-                    time.sleep(pause)
-                    pause = min(2 * pause, 0.02)
-                yield
-            finally:
-                os.close(handle)
+        """One thread of one process at a time, per lock file. A lock falls with its holder."""
+        with trouble(f"locking {path}"):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            until, pause = time.monotonic() + _LOCK_SECONDS, 0.0005
+            while not _taken(handle):
+                if time.monotonic() > until:
+                    raise StoreError(f"{path} has been held by another process for {_LOCK_SECONDS:g} s; is it stopped?")
+                time.sleep(pause)
+                pause = min(2 * pause, 0.02)
+            yield
+        finally:
+            os.close(handle)
 
     # staging
 
