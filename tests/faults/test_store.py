@@ -98,8 +98,8 @@ def test_a_record_that_does_not_fit_leaves_the_log_as_it_was(small_disk: Path):
 
 @pytest.mark.timeout(420)
 def test_a_crash_at_any_write_leaves_a_run_that_audits_clean(tmp_path: Path):
-    """Killed at each point while writing, then killed at each point while repairing that. Hundreds of processes that wait for
-    the disk: on a busy one that takes minutes."""
+    """Killed at each point while writing, then killed at each point while repairing that. Hundreds of processes that wait
+    for the disk: on a busy one that takes minutes."""
     writer = Path(__file__).with_name("store_writer.py")
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(
