@@ -23,8 +23,8 @@ from tests.standin.browsers import Browsers
 from webgym.worlds.server import World, WorldServer
 
 MODEL_MEAN, MODEL_SIGMA = 1.0, 0.7  # seconds; one reply in twenty takes longer than 2.5
-# Three pages in four take 1.2 s until their first byte, one in a hundred 6.2: a website that the Chrome UX Report calls
-# average has three in four between 0.8 and 1.8.
+# Three pages in four begin to come within 1.2 s, one in a hundred takes longer than 6.2. A website that the Chrome UX Report
+# calls average has three in four within 0.8 to 1.8.
 PAGE_MEAN, PAGE_SIGMA = 1.0, 1.0
 PAGE_LONGEST = 8.0
 AT_A_TIME = 32
