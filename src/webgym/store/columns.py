@@ -13,27 +13,24 @@ from typing import Final
 
 import pyarrow as pa
 
-from webgym.types import Episode, Reply, Step, Turn
+from webgym.store.arrays import Flag, Real, Record, Row, Text, Whole
+from webgym.types import Episode, Step
 
-_TEXT: Final = pa.string()
-_INT: Final = pa.int64()
-_FLOAT: Final = pa.float64()
+_TEXT: Final = Text()
+_INT: Final = Whole()
+_FLOAT: Final = Real()
 
-_PART: Final = pa.struct([("kind", _TEXT), ("text", _TEXT), ("sha256", _TEXT)])
-_TURN: Final = pa.struct([("role", _TEXT), ("parts", pa.list_(pa.field("element", _PART)))])
-_PROMPT: Final = pa.list_(pa.field("element", _TURN))
-_REPLY: Final = pa.struct(
-    [
-        ("text", _TEXT),
-        ("model", _TEXT),
-        ("finish", _TEXT),
-        ("prompt_tokens", _INT),
-        ("completion_tokens", _INT),
-        ("seconds", _FLOAT),
-        ("prompt_token_ids", pa.list_(pa.field("element", _INT))),
-        ("token_ids", pa.list_(pa.field("element", _INT))),
-        ("logprobs", pa.list_(pa.field("element", _FLOAT))),
-    ]
+_PROMPT: Final = Row(Record(role=_TEXT, parts=Row(Record(kind=_TEXT, text=_TEXT, sha256=_TEXT))))
+_REPLY: Final = Record(
+    text=_TEXT,
+    model=_TEXT,
+    finish=_TEXT,
+    prompt_tokens=_INT,
+    completion_tokens=_INT,
+    seconds=_FLOAT,
+    prompt_token_ids=Row(_INT),
+    token_ids=Row(_INT),
+    logprobs=Row(_FLOAT),
 )
 
 EPISODE_COLUMNS: Final = (
@@ -72,10 +69,10 @@ STEP_COLUMNS: Final = (
     ("arguments", _TEXT),
     ("invalid", _TEXT),
     ("error", _TEXT),
-    ("unchanged", pa.bool_()),
+    ("unchanged", Flag()),
     ("seconds", _FLOAT),
 )
-SCHEMA: Final = pa.schema([*EPISODE_COLUMNS, *STEP_COLUMNS])
+SCHEMA: Final = pa.schema([(name, layout.kind) for name, layout in (*EPISODE_COLUMNS, *STEP_COLUMNS)])
 
 
 def to_table(episode: Episode) -> pa.Table:
@@ -105,9 +102,7 @@ def to_table(episode: Episode) -> pa.Table:
         episode.started,
         episode.ended,
     )
-    arrays = [
-        pa.repeat(pa.scalar(value, kind), max(1, count)) for value, (_, kind) in zip(shared, EPISODE_COLUMNS, strict=True)
-    ]
+    arrays = [layout.array([value] * max(1, count)) for value, (_, layout) in zip(shared, EPISODE_COLUMNS, strict=True)]
     columns: tuple[Sequence[object], ...] = (
         [step.index for step in steps],
         [step.screenshot for step in steps],
@@ -115,8 +110,8 @@ def to_table(episode: Episode) -> pa.Table:
         [step.url for step in steps],
         [step.title for step in steps],
         [step.visible for step in steps],
-        [[_turn(turn) for turn in step.prompt] for step in steps],
-        [None if step.reply is None else _reply(step.reply) for step in steps],
+        [step.prompt for step in steps],
+        [step.reply for step in steps],
         [None if step.action is None else step.action.kind for step in steps],
         [None if step.action is None else step.action.model_dump_json(exclude={"kind"}) for step in steps],
         [step.invalid for step in steps],
@@ -124,7 +119,7 @@ def to_table(episode: Episode) -> pa.Table:
         [step.unchanged for step in steps],
         [step.seconds for step in steps],
     )
-    arrays += [pa.array(values or [None], kind) for values, (_, kind) in zip(columns, STEP_COLUMNS, strict=True)]
+    arrays += [layout.array(values or [None]) for values, (_, layout) in zip(columns, STEP_COLUMNS, strict=True)]
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
 
 
@@ -144,19 +139,5 @@ def step_values(table: pa.Table) -> Iterator[dict[str, object]]:
         }
 
 
-def _turn(turn: Turn) -> dict[str, object]:
-    return {
-        "role": turn.role,
-        "parts": [
-            {"kind": "text", "text": part.text} if part.kind == "text" else {"kind": "image", "sha256": part.sha256}
-            for part in turn.parts
-        ],
-    }
-
-
 def _part(values: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _reply(reply: Reply) -> dict[str, object]:
-    return {name: getattr(reply, name) for name in Reply.model_fields}
