@@ -33,12 +33,14 @@ from webgym.rollout.episode import Job, Player
 from webgym.rollout.events import Events
 from webgym.rollout.gates import Gates
 from webgym.rollout.settings import Again, EngineSettings
+from webgym.rollout.threads import Threads
 from webgym.store import Run
 from webgym.types import Cancelled, Episode, Judgement, Outcome, Screenshot, Unscorable
 
 log = logging.getLogger(__name__)
 
 JUDGE_BACKLOG: Final = 4  # coroutines for each episode that is judged at a time: the others wait in the gate's line
+THREADS: Final = 4  # that write: what they share, the interpreter and the disk, has no use for more
 MB: Final = 1 << 20
 Why = Literal["shutdown", "straggler", "circuit_open"]
 T = TypeVar("T")
@@ -61,6 +63,7 @@ class Keeper:
     def __init__(self, run: Run, settings: EngineSettings, events: Events) -> None:
         self.run, self._disk, self._events = run, settings.disk, events
         self.hurried = False  # nobody waits for room any more
+        self._threads = Threads(THREADS, "keeper")
 
     async def room(self) -> None:
         """Wait until there is room for another episode."""
@@ -75,10 +78,9 @@ class Keeper:
     async def patiently(self, call: Callable[..., T], *arguments: Any) -> T:
         """Do it in a thread; while the disk is full, again and again, until patience ends."""
         give_up: float | None = None
-        loop = asyncio.get_running_loop()
         while True:
             try:
-                result = await loop.run_in_executor(None, call, *arguments)
+                result = await self._threads.begin(call, *arguments)
             except DiskFull as e:
                 now = time.monotonic()
                 give_up = now + self._disk.patience if give_up is None else give_up
