@@ -66,8 +66,16 @@ class Message:
         object.__setattr__(self, "role", role)
         object.__setattr__(self, "parts", parts)
 
-    def pieces(self, mark: str = "") -> list[bytes]:
+    def pieces(self, mark: str = "") -> Sequence[bytes]:
         """As the endpoint gets it, in JSON. Whoever sends `Data` gives a mark that no data holds."""
+        return self._pieces(mark) if mark else self._unmarked
+
+    @cached_property
+    def _unmarked(self) -> Sequence[bytes]:
+        """Made once: an episode says most of its turns again with the next few questions."""
+        return self._pieces("")
+
+    def _pieces(self, mark: str) -> Sequence[bytes]:
         content: list[str | Image] = []
         for part in self.parts:
             if isinstance(part, Image):
@@ -78,10 +86,15 @@ class Message:
                 content.append(self._text(part, mark))
         if len(content) == 1 and isinstance(content[0], str):
             return [msgspec.json.encode({"role": self.role, "content": content[0]})]
-        found = [b'{"role":"%s","content":[' % self.role.encode()]
-        for part in content:
-            found += [part.json if isinstance(part, Image) else msgspec.json.encode({"type": "text", "text": part}), b","]
-        return [*found[: max(1, len(found) - 1)], b"]}"]
+        found, small = [], b'{"role":"%s","content":[' % self.role.encode()
+        for number, part in enumerate(content):
+            small += b"," if number else b""
+            if isinstance(part, Image):
+                found += [small, part.json]
+                small = b""
+            else:
+                small += msgspec.json.encode({"type": "text", "text": part})
+        return [*found, small + b"]}"]
 
     def _text(self, part: str | Data, mark: str) -> str:
         if isinstance(part, Data):

@@ -68,7 +68,7 @@ def repair(messages: tuple[Message, ...], reply: StoredReply, problem: UnusableR
 def strict_json(text: str) -> object:
     """The value of a JSON text; ValueError for doubled names, NaN, infinities and what is nested beyond reason."""
     try:
-        found: object = json.loads(text, object_pairs_hook=_no_doubles, parse_constant=_no_constant)
+        found: object = _STRICT.decode(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return found
@@ -83,6 +83,9 @@ def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_STRICT: Final = json.JSONDecoder(object_pairs_hook=_no_doubles, parse_constant=_no_constant)
 
 
 def _places(error: ValidationError) -> str:
