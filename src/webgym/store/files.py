@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from types import TracebackType
 from typing import Final
 
 from webgym.errors import DiskFull, StoreError
@@ -38,14 +39,22 @@ def _go_on(_: str) -> None:
     return
 
 
-@contextmanager
-def trouble(doing: str) -> Iterator[None]:
-    """Give an operating system's error one of our names."""
-    try:
-        yield
-    except OSError as e:
-        kind = DiskFull if e.errno in _FULL else StoreError
-        raise kind(f"{doing}: {e.strerror or e}") from e
+class trouble:  # noqa: N801
+    """Give an operating system's error one of our names: `with trouble("reading it"): ...`.
+
+    A class because every screenshot passes through several: a generator would cost more than some of the calls inside."""
+
+    __slots__ = ("_doing",)
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, OSError):
+            full = error.errno in _FULL
+            raise (DiskFull if full else StoreError)(f"{self._doing}: {error.strerror or error}") from error
 
 
 class Disk:
