@@ -92,7 +92,7 @@ class Scripted:
     """Asks the model, waits where the schedule says, and does what is written."""
 
     def __init__(self, model: ModelAgent, task: Task, lockstep: Lockstep | None) -> None:
-        self._model, self._task, self._lockstep, self._step = model, task, lockstep, 0
+        self._model, self._script, self._lockstep = model, iter(script_of(task)), lockstep
         self.name, self.look = model.name, model.look
 
     async def decide(self, observation: Observation) -> Decision:
@@ -101,9 +101,7 @@ class Scripted:
         asked = await self._model.decide(observation)
         if self._lockstep is not None:
             await self._lockstep.wait()
-        action = script_of(self._task)[self._step]
-        self._step += 1
-        return replace(asked, action=action, invalid=None)
+        return replace(asked, action=next(self._script), invalid=None)
 
     async def close(self) -> None:
         await self._model.close()
