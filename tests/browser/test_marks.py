@@ -17,7 +17,6 @@ from webgym import types as t
 from webgym.server import chromium
 from webgym.server.display import Picture
 from webgym.server.marks import MAX_MARKS
-from webgym.server.marks import mark as mark_page
 from webgym.server.process import ChromiumProcess
 from webgym.server.protocol import NewSession
 from webgym.server.settings import WorkerSettings
@@ -226,7 +225,7 @@ async def test_a_frame_in_another_process_is_marked_clicked_and_typed_into(isola
 
 FINDING = """(() => {
   const began = performance.now();
-  webgym.collectMarks({most: 400, ms: 250, first: 1, view: {}, show: false});
+  webgym.collectMarks({most: 400, ms: 250, first: 1, view: {}});
   return performance.now() - began;
 })()"""
 
@@ -235,21 +234,13 @@ async def test_finding_what_to_mark_takes_a_fraction_of_a_screenshot(visit: Visi
     """In turns, and the quickest of each: what else the machine does then says little."""
     visited = await visit("/docs-long", marks=True)
     page = house.context(visited).active
-    found, plain, marked = [], [], []
+    found, plain = [], []
     for _ in range(30):
         began = time.perf_counter()
         await page.shoot(Picture("jpeg"), within=5)
-        between = time.perf_counter()
-        await mark_page(page, None)
-        await page.shoot(Picture("jpeg"), within=5)
-        ended = time.perf_counter()
-        await page.frame.run("webgym.erase()", type(None), within=5)
-        await page.draw()
-        plain.append(between - began)
-        marked.append(ended - between)
+        plain.append(time.perf_counter() - began)
         found.append(await page.frame.run(FINDING, float, within=5) / 1000)
     assert min(found) <= 0.25 * min(plain)
-    assert min(marked) <= 2 * min(plain)
 
 
 def busy_ms(browser: ChromiumProcess) -> float:
@@ -264,31 +255,40 @@ def busy_ms(browser: ChromiumProcess) -> float:
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="only Linux counts in nanoseconds")
 async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsys: pytest.CaptureFixture[str]):
-    """The processor's time of all of Chromium, for the same steps with and without marks, in turns."""
+    """The same steps with and without marks: how long they take, and what they take of the processor, Chromium and this
+    process together. A few of each in turns, the first of which does not count: it may have to clear up after the others."""
     visited = await visit("/docs-long", marks=True)
     leased = house.worker.sessions.leases.find(visited.started.id, visited.started.lease.token)
     browser = leased.browser.process
 
-    async def cost(actions: Sequence[t.Action]) -> tuple[float, float]:
+    async def cost(actions: Sequence[t.Action]) -> dict[str, tuple[float, float]]:
         """Milliseconds a step, without and with marks: the median, because the browser has other work now and then."""
-        costs: tuple[list[float], list[float]] = ([], [])
-        for n in range(40):
+        took: tuple[list[float], list[float]] = ([], [])
+        busy: tuple[list[float], list[float]] = ([], [])
+        for _ in range(10):
             for marks in (False, True):
-                began = busy_ms(browser)
-                await visited.step(actions[n % len(actions)], marks=marks)
-                costs[marks].append(busy_ms(browser) - began)
-        return median(costs[0]), median(costs[1])
+                for n in range(5):
+                    before = busy_ms(browser)
+                    began, ours = time.perf_counter(), time.process_time()
+                    await visited.step(actions[n % len(actions)], marks=marks)
+                    ended, ours = time.perf_counter(), time.process_time() - ours
+                    if n:
+                        took[marks].append(1000 * (ended - began))
+                        busy[marks].append(1000 * ours + busy_ms(browser) - before)
+        return {"time": (median(took[0]), median(took[1])), "processor": (median(busy[0]), median(busy[1]))}
 
     for name, actions in (("click", [t.Click(x=900, y=500)]), ("scroll", [t.Scroll(dy=300), t.Scroll(dy=-300)])):
         for _ in range(3):  # a busy machine measures badly, but not three times in a row
-            plain, marked = await cost(actions)
+            costs = await cost(actions)
+            more = {what: marked / plain - 1 for what, (plain, marked) in costs.items()}
             with capsys.disabled():
-                sys.stdout.write(
-                    f"\na {name} takes {plain:.1f} ms of Chromium, with marks {marked:.1f} ms ({marked / plain - 1:+.0%})\n"
-                )
-            if marked <= 1.4 * plain:
+                for what, (plain, marked) in costs.items():
+                    line = f"{name}, {what}: {plain:.1f} ms, with marks {marked:.1f} ms ({more[what]:+.0%})"
+                    sys.stdout.write(f"\n{line}")
+            if more["time"] <= 0.25 and more["processor"] <= 0.4:
                 break
-        assert marked <= 1.4 * plain
+        assert more["time"] <= 0.25
+        assert more["processor"] <= 0.4
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsy
     ids=["seen", "unseen"],
 )
 async def test_marks_belong_to_the_page_at_rest(visit: Visit, house: House, late: str, name: str):
-    """They are drawn before it is known whether the page rests; if it does not, they are drawn again."""
+    """The picture may be taken before it is known whether the page rests; if it does not, another one is."""
     page = await visit("/form", marks=True, image="png")
     before = len(page.first.marks or ())
     await house.ask(page, f"void setTimeout(() => {{ scrollTo(0, 0); {late} }}, 60)", type(None))

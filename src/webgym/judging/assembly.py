@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from webgym.endpoint import EndpointSettings
-from webgym.errors import ConfigError, WebGymError
+from webgym.errors import WebGymError
 from webgym.judge.settings import JudgeSettings
 from webgym.rollout.blocking import BlockList
 from webgym.store import Run
@@ -32,8 +31,6 @@ async def rubric_judge(
     trouble: Callable[[WebGymError], None] = lambda _: None,
 ) -> AsyncIterator[RubricJudge]:
     """A judge of the run's episodes, until the block ends. Its `models.spent()` tells what it has cost."""
-    if find_spec("PIL") is None:
-        raise ConfigError("the rubric judge needs Pillow: pip install 'open-webgym[judge]'")
     from webgym.judge.models import opened
     from webgym.judge.rubric import RubricJudge
 

@@ -199,7 +199,6 @@ async def _scroll(context: Context, page: Page, action: t.Scroll) -> None:
     else:
         x, y = context.emulation.width / 2, context.emulation.height / 2
     await _burst(page, [_mouse("mouseWheel", x, y, deltaX=action.dx, deltaY=action.dy)], promptly=0)
-    page.scrolling = True
 
 
 async def _select(context: Context, page: Page, action: t.Select) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -64,11 +64,10 @@ class _Shot(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Picture:
-    """How a picture is wanted. `prepare` does something to the page right before it: it draws marks on it, say."""
+    """How a picture is wanted."""
 
     format: Literal["jpeg", "png"]
     quality: int = 80
-    prepare: Callable[[], Awaitable[None]] | None = None
 
     def wire(self) -> dict[str, object]:
         # optimizeForSpeed picks the quick PNG compressor; JPEG does not heed it.
@@ -114,8 +113,6 @@ class Display:
     async def shoot(self, channel: Channel, picture: Picture, *, within: float) -> bytes:
         """A picture of the page as it is now. A document that has not been drawn before may need several tries."""
         ends = time.monotonic() + within
-        if picture.prepare is not None:
-            await picture.prepare()
         while True:
             left = ends - time.monotonic()
             try:
@@ -156,8 +153,6 @@ class Display:
 
     async def _early(self, channel: Channel, picture: Picture) -> bytes | None:
         """A picture, and the frame after it: one that follows a picture always counts as damaged."""
-        if picture.prepare is not None:
-            await picture.prepare()
         frame = await self._try(channel, {"screenshot": picture.wire()})
         await self._try(channel, {}, answered=True)
         return frame.screenshotData

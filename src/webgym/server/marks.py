@@ -121,7 +121,7 @@ class _Visit:
 
 
 async def mark(page: Page, before: Marking | None) -> Marking:
-    """Number what can be acted on, the main document's first, and draw the numbers."""
+    """Number what can be acted on, the main document's first."""
     known = {} if before is None or before.page is not page else {m.frame.id: m.frame for m in before.frames}
     known |= {frame.id: frame for frame in page.children.values()}
     marking = Marking(page)
@@ -135,7 +135,6 @@ async def mark(page: Page, before: Marking | None) -> Marking:
             "ms": COLLECT_MS,
             "first": marked.first,
             "view": visit.view,
-            "show": main,
         }
         call = f"webgym.collectMarks({msgspec.json.encode(request).decode()})"
         try:
@@ -159,9 +158,6 @@ async def mark(page: Page, before: Marking | None) -> Marking:
                 continue
             frame = known.get(frame_id) or Frame(visit.frame.channel, frame_id)
             waiting.append(_Visit(frame, visit.x + place.x, visit.y + place.y, place.view, marked, index))
-    if len(waiting) > 1:
-        drawing = f"webgym.draw({msgspec.json.encode(listed).decode()})"
-        await page.frame.run(drawing, type(None), within=SCRIPT_SECONDS)
     marking.marks = tuple(_wire(item) for item in listed)
     return marking
 

@@ -1,7 +1,7 @@
 """What the agent gets to see: one screenshot and the particulars of the page at rest.
 
-The order is settle → marks → screenshot, so that picture, marks and particulars belong to the same moment. Most pages are at
-rest before anybody waits for it: marks and screenshot are then made first, and stand if nothing has changed after them.
+The order is settle → screenshot → marks, so that picture, marks and particulars belong to the same moment. Most pages are at
+rest before anybody waits for it: the screenshot is then taken first, and stands if nothing has changed after it.
 
 A page that could not be loaded because we were short of something ourselves is nobody's observation: that is a refusal, and
 whoever looks next has it loaded again.
@@ -27,7 +27,8 @@ from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.display import Picture
 from webgym.server.egress import Egress
 from webgym.server.frame import ScriptFailed
-from webgym.server.marks import mark
+from webgym.server.marks import Marking, mark
+from webgym.server.numbers import Numbered, draw_numbers
 from webgym.server.page import Page
 from webgym.server.settle import Particulars, Rest, SettleLimits, settle
 from webgym.server.tabs import MAX_TABS, Context
@@ -87,34 +88,22 @@ async def free(context: Context) -> None:
 async def _observe(
     context: Context, look: t.Look, egress: Egress, limits: SettleLimits, typing: bool, action_error: str | None
 ) -> t.Observation:
-
-    async def draw_marks() -> None:
-        page = context.active
-        if page.scrolling:
-            await page.draw()
-            page.scrolling = False
-        context.marking = await mark(page, context.marking)
-
-    picture = None
-    if look.image != "none":
-        picture = Picture(look.image, look.quality, draw_marks if look.marks else None)
+    picture = Picture(look.image, look.quality) if look.image != "none" else None
     if context.active.starved:
         context.active.load_again()
     rest = await _settle_active(context, limits, typing, picture)
     page = context.active
     cut: set[Cut] = set()
-    shot = None
-    try:
-        if picture is not None:
-            shot = _screenshot(context, picture, rest.picture or await page.shoot(picture, within=SHOT_SECONDS))
-        elif look.marks:
-            await draw_marks()
-        if look.marks and context.marking is not None and context.marking.truncated:
+    plain = None if picture is None else rest.picture or await page.shoot(picture, within=SHOT_SECONDS)
+    marking = None
+    if look.marks:
+        marking = context.marking = await mark(page, context.marking)
+        if marking.truncated:
             cut.add("marks")
-    finally:
-        if look.marks:
-            # Nobody waits for it: whatever asks the page next comes after it.
-            page.frame.post("webgym.erase()")
+    shot = None
+    if picture is not None and plain is not None:
+        shown = plain if marking is None else await _numbered(context, marking, plain, picture)
+        shot = _screenshot(context, picture, shown)
     outline = await _words(page, "outline", MAX_OUTLINE, "accessibility", cut) if look.accessibility else None
     text = await _words(page, "text", MAX_TEXT, "text", cut) if look.text else None
     unchanged = shot is not None and shot.sha256 == context.last_shot
@@ -148,7 +137,7 @@ async def _observe(
         action_error=action_error,
         notes=surprises.take_notes(),
         settled=t.Settled(ms=round(rest.seconds * 1000, 1), capped=tuple(dict.fromkeys(rest.capped))),
-        marks=context.marking.marks if look.marks and context.marking else None,
+        marks=None if marking is None else marking.marks,
         accessibility=outline,
         text=text,
         truncated=tuple(sorted(cut)),
@@ -181,6 +170,15 @@ async def _settle_active(context: Context, limits: SettleLimits, typing: bool, p
 def _origin(url: str) -> set[str]:
     parts = urlsplit(url)
     return {f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"} if parts.scheme in ("http", "https") else set()
+
+
+async def _numbered(context: Context, marking: Marking, plain: bytes, picture: Picture) -> bytes:
+    boxes = tuple(mark.box for mark in marking.marks)
+    last = context.last_numbered
+    if last is None or not last.of(plain, boxes):
+        data = await asyncio.to_thread(draw_numbers, plain, boxes, picture)
+        last = context.last_numbered = Numbered(plain, boxes, data)
+    return last.data
 
 
 def _screenshot(context: Context, picture: Picture, data: bytes) -> t.Screenshot:

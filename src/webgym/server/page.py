@@ -93,7 +93,6 @@ class Page:
         self.channel = channel
         self._display = display
         self._calm = True  # the last picture that was taken at once showed the page at rest
-        self.scrolling = False  # the wheel was turned: where things are now, the document learns in its next frame
         self.target_id = target_id
         self.number = number
         self.frame = Frame(channel, target_id)  # a page target's main frame carries the target's id

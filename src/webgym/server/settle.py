@@ -62,7 +62,6 @@ class Particulars(msgspec.Struct):
 
 class _Rested(msgspec.Struct):
     capped: bool
-    touched: bool  # it changed since its marks were found
     page: Particulars
 
 
@@ -181,5 +180,4 @@ async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | Non
             (rested, at), shot = await page.drawing_shot(ask(), picture)
     except TimeoutError as e:
         raise BrowserError(f"the page was not drawn for {within + 5:g} s") from e
-    # Marks hold for the document they were found in, also where what has changed since is not in sight.
-    return rested, at, None if picture.prepare is not None and rested.touched else shot
+    return rested, at, shot

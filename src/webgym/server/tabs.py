@@ -21,6 +21,7 @@ from webgym.server.cdp import Channel, Connection, ProtocolError
 from webgym.server.display import Display
 from webgym.server.frame import Frame
 from webgym.server.marks import Marking
+from webgym.server.numbers import Numbered
 from webgym.server.page import Page
 from webgym.server.surprises import Surprises
 
@@ -104,6 +105,7 @@ class Context:
         self.tabs: dict[int, Page] = {}
         self.origins: set[str] = set()
         self.last_shot = ""  # content hash of the last screenshot
+        self.last_numbered: Numbered | None = None
         self.marking: Marking | None = None  # what the element ids of the latest marks mean
         self.ended = asyncio.Event()
         self.created = time.monotonic()

@@ -1,11 +1,7 @@
-// Set-of-Marks: finding what can be acted on and seen, numbering it, drawing the numbers.
+// Set-of-Marks: finding what can be acted on and seen, and numbering it. The page is not changed.
 
 let marked = [];
 let foreign = [];
-let overlay = null;
-const overlays = new WeakSet();
-let touched = false; // whether the document changed or was scrolled since its marks were found, as far as anybody watched
-const touch = () => { touched = true; };
 
 const contains = (outer, inner) => {
   for (let node = inner; node; node = node.parentNode || node.host) if (node === outer) return true;
@@ -114,18 +110,16 @@ const inside = (frame, view, found, budget) => {
   for (const place of budget.foreign.slice(frames)) { place.x += x; place.y += y; }
 };
 
-// Numbers what can be acted on, and draws the numbers unless frames of other sites have to be asked first.
-const collectMarks = ({ most, ms, first, view, show }) => {
+// Numbers what can be acted on; frames of other sites have to be asked themselves.
+const collectMarks = ({ most, ms, first, view }) => {
   const budget = { most, until: performance.now() + ms, cut: false, steps: 0, foreign: [] };
   const found = [];
-  touched = false;
   collect(document, { left: 0, top: 0, right: innerWidth, bottom: innerHeight, ...view }, found, budget);
   if (list?.field.ownerDocument === document) collect(list.shadow, { left: 0, top: 0, right: innerWidth, bottom: innerHeight }, found, budget);
   found.sort((a, b) => a.box.y - b.box.y || a.box.x - b.box.x);
   marked = found.map((item) => item.element);
   foreign = budget.foreign.map((place) => place.frame);
   const marks = found.map(({ element, box }, n) => ({ id: first + n, role: role(element), name: name(element), box }));
-  if (show && !foreign.length) draw(marks);
   return { truncated: budget.cut, marks, frames: budget.foreign.map(({ x, y, view: seen }) => ({ x, y, view: seen })) };
 };
 
@@ -137,38 +131,3 @@ const foreignOrigin = (index) => {
   const border = frame.getBoundingClientRect(), { dx, dy } = offset(frame);
   return { x: border.left + frame.clientLeft + dx, y: border.top + frame.clientTop + dy };
 };
-
-const HUES = [210, 0, 130, 280, 30, 330, 170, 50];
-
-const draw = (marks) => {
-  erase();
-  overlay = document.createElementNS('http://www.w3.org/1999/xhtml', 'div');
-  overlays.add(overlay);
-  // Of no size, so that only what it draws is painted anew, not the whole screen.
-  overlay.style.cssText = 'all:initial!important;position:fixed!important;left:0!important;top:0!important;width:0!important;' +
-    'height:0!important;z-index:2147483647!important;pointer-events:none!important;';
-  const shadow = overlay.attachShadow({ mode: 'closed' });
-  const parts = ['<style>i{position:absolute;box-sizing:border-box;border:2px solid}b{position:absolute;font:bold 12px/14px ' +
-    'Arial,sans-serif;color:#fff;padding:0 2px}</style>'];
-  for (const { id, box } of marks) {
-    const colour = `hsl(${HUES[id % HUES.length]} 80% 38%)`;
-    const width = 4 + 7 * String(id).length;
-    const above = box.y >= 14;
-    const x = Math.max(0, Math.min(box.x, innerWidth - width));
-    const y = above ? box.y - 14 : box.y;
-    parts.push(`<i style="left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px;border-color:${colour}"></i>` +
-      `<b style="left:${x}px;top:${y}px;background:${colour}">${id | 0}</b>`);
-  }
-  shadow.innerHTML = parts.join('');
-  // Modal dialogs lie above every z-index, and what is put inside them may move them: only a popover lies above and apart.
-  const modal = document.querySelector(':modal');
-  if (modal) overlay.popover = 'manual';
-  document.documentElement.append(overlay);
-  if (modal) overlay.showPopover();
-};
-
-const erase = () => { overlay?.remove(); overlay = null; };
-
-// Whether a change of the document is nothing but our marks, coming or going.
-const ofMarks = ({ type, addedNodes, removedNodes }) => type === 'childList' &&
-  [...addedNodes, ...removedNodes].every((node) => overlays.has(node));

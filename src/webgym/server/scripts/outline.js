@@ -30,7 +30,7 @@ const outline = ({ most, ms }) => {
         continue;
       }
       if (child.nodeType !== Node.ELEMENT_NODE || /^(SCRIPT|STYLE|NOSCRIPT|TEMPLATE|HEAD|svg)$/.test(child.tagName)) continue;
-      if (child === overlay || child.inert || child.getAttribute('aria-hidden') === 'true') continue;
+      if (child.inert || child.getAttribute('aria-hidden') === 'true') continue;
       const box = child.getBoundingClientRect();
       const away = outside(box, seen);
       if (away && !child.firstElementChild && !child.shadowRoot) continue;

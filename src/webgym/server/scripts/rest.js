@@ -44,19 +44,13 @@ const rest = ({ quiet, typing, cap }) => new Promise((resolve) => {
   if (typing && suggests()) quiet = typing;
   const started = performance.now();
   let last = started, changed = -1, frames = 0, clean = -1, asked = false;
-  const observer = new MutationObserver((records) => {
-    if (records.every(ofMarks)) return;
-    last = changed = performance.now();
-    touched = true;
-  });
+  const observer = new MutationObserver(() => { last = changed = performance.now(); });
   const watch = (root) => {
     observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
     const elements = root.querySelectorAll('*');
     for (let n = 0; n < Math.min(elements.length, 3000); n++) if (elements[n].shadowRoot) watch(elements[n].shadowRoot);
   };
   watch(document);
-  // What was scrolled tells of it only in the next frame.
-  addEventListener('scroll', touch, { capture: true, passive: true });
   const askFrame = () => {
     if (asked) return;
     asked = true;
@@ -69,10 +63,9 @@ const rest = ({ quiet, typing, cap }) => new Promise((resolve) => {
   askFrame();
   const finish = (capped) => {
     observer.disconnect();
-    removeEventListener('scroll', touch, { capture: true });
     // A page that holds the pointer would get every later click, wherever it was aimed.
     if (document.pointerLockElement) document.exitPointerLock();
-    resolve({ capped, touched });
+    resolve({ capped });
   };
   const check = () => {
     const now = performance.now();

@@ -1,0 +1,81 @@
+"""The numbers and boxes of Set-of-Marks, drawn on the picture and not on the page.
+
+The page is left alone: nothing is added to it that its scripts could see, nothing is laid out or drawn again, and no dialog
+or style of the page can lie above the numbers. A picture read, drawn on and written again takes less of the processor than
+Chromium needs to draw the same over the page.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from PIL import Image, ImageDraw, ImageFont
+
+from webgym import types as t
+from webgym.server.display import Picture
+
+# Pillow gives the memory of each picture back to the system, unless told to keep so many blocks of it: to get it anew, page
+# by page, would take longer than to read the picture.
+Image.core.set_blocks_max(2)  # type: ignore[attr-defined]
+
+HUES = (210, 0, 130, 280, 30, 330, 170, 50)
+LABEL_HEIGHT = 14
+LINE = 2
+FONT_SIZE = 12
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A picture with numbers, and what it was made of: many a step changes nothing, and the same need not be drawn again."""
+
+    plain: bytes
+    boxes: tuple[t.Box, ...]
+    data: bytes
+
+    def of(self, plain: bytes, boxes: tuple[t.Box, ...]) -> bool:
+        return self.plain == plain and self.boxes == boxes
+
+
+def draw_numbers(plain: bytes, boxes: Sequence[t.Box], wanted: Picture) -> bytes:
+    """The picture with a coloured frame around each box and its number, from one on, above it."""
+    with Image.open(io.BytesIO(plain)) as image:
+        image.load()  # or what draws on it takes it for a picture to be copied first
+        canvas = ImageDraw.Draw(image)
+        for number, box in enumerate(boxes, 1):
+            left, top = round(box.x), round(box.y)
+            right, bottom = max(left, round(box.x + box.width) - 1), max(top, round(box.y + box.height) - 1)
+            canvas.rectangle((left, top, right, bottom), outline=_colour(number), width=LINE)
+        for number, box in enumerate(boxes, 1):
+            label = _label(number)
+            left = max(0, min(round(box.x), image.width - label.width))
+            top = round(box.y)
+            image.paste(label, (left, top - LABEL_HEIGHT if top >= LABEL_HEIGHT else top))
+        written = io.BytesIO()
+        if wanted.format == "jpeg":
+            # With the tables of the first writing: what nothing was drawn on stays as good as it was.
+            image.save(written, "JPEG", quality=wanted.quality)
+        else:
+            image.save(written, "PNG", compress_level=1)
+    return written.getvalue()
+
+
+def _colour(number: int) -> tuple[int, int, int]:
+    red, green, blue = colorsys.hls_to_rgb(HUES[number % len(HUES)] / 360, 0.38, 0.8)
+    return round(255 * red), round(255 * green), round(255 * blue)
+
+
+@lru_cache(maxsize=512)
+def _label(number: int) -> Image.Image:
+    text, font = str(number), _font()
+    label = Image.new("RGB", (round(font.getlength(text)) + 4, LABEL_HEIGHT), _colour(number))
+    ImageDraw.Draw(label).text((2, LABEL_HEIGHT / 2), text, fill="white", font=font, anchor="lm")
+    return label
+
+
+@lru_cache(maxsize=1)
+def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(FONT_SIZE)
