@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-tasks bench-rollout bench-worlds bench-judge bench-train proof env-train env-serve env-llamafactory test-stack test-slow faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-transports bench-tasks bench-rollout bench-worlds bench-judge bench-train proof env-train env-serve env-llamafactory test-stack test-slow faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ demo: setup  ## the whole training loop with a tiny model, in real browsers, in 
 
 bench-steps: setup  ## measure steps per second
 	$(BIN)/python -m benchmarks.steps
+
+bench-transports: setup  ## measure what speaks to Chromium against cdp-use
+	$(BIN)/python -m benchmarks.transports
 
 bench-tasks: setup  ## measure decomposition, split, dedupe and writing of 300,000 tasks
 	$(BIN)/python -m benchmarks.tasks
