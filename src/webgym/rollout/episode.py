@@ -3,10 +3,11 @@
     allocate → navigate → (decide → act → keep the screenshot)* → outcome
 
 `Player.play` returns an `Episode` that is worth a file, or an outcome alone. Invariants. Whatever happens, the session is
-released and the agent closed, also when cancelled. A screenshot goes to the store the moment it arrives and is held no
-longer than the agent needs it. An infrastructure failure begins the episode anew with a new session and a new agent, up to
-a bound; then it is `infra`. A model that does not answer within its patience is `cancelled(policy_unavailable)`; until then
-the lease is kept, for the client renews it. What the website does wrong is `site_error` or `blocked`, never a reward.
+released and the agent closed, also when cancelled. A screenshot goes to the store the moment it arrives, while the agent
+looks at it, and is held no longer than the agent needs it; nothing is done about a page before its screenshot is kept. An
+infrastructure failure begins the episode anew with a new session and a new agent, up to a bound; then it is `infra`. A model
+that does not answer within its patience is `cancelled(policy_unavailable)`; until then the lease is kept, for the client
+renews it. What the website does wrong is `site_error` or `blocked`, never a reward.
 
     the start page cannot be loaded                           site_error
     our server will not open the start page                   infra at once: the reason names the setting
@@ -65,7 +66,7 @@ LONGEST_BACKOFF: Final = 30.0
 REASON: Final = 500  # characters of a reason
 UNSEEN: Final = Look(image="none")
 
-Keep = Callable[[Screenshot], Awaitable[str]]
+Keep = Callable[[Screenshot], Awaitable[str]]  # begins at once
 StateOf = Callable[[Iterable[tuple[str, str, str]]], dict[str, str]]
 
 
@@ -103,8 +104,8 @@ class Player:
         outlines: bool = False,
         state_of: StateOf | None = None,
     ) -> None:
-        """`keep` stores a screenshot and returns its hash. `outlines` keeps an outline of every page. `state_of` makes
-        what websites kept out of a session's cookies (domain, name, value), at the end of an episode."""
+        """`keep` begins to store a screenshot, and tells its hash once it is stored. `outlines` keeps an outline of every
+        page. `state_of` makes what websites kept out of a session's cookies (domain, name, value), at the end."""
         self.run, self.client, self.new_agent, self.gates, self.events = run, client, new_agent, gates, events
         self.settings, self.keep, self.blocked = settings, keep, blocked
         self.outlines, self.state_of = outlines, state_of
@@ -198,6 +199,7 @@ class Attempt:
         self._player, self._job, self._number, self._agent, self._session = player, job, number, agent, session
         self._steps: list[Step] = []
         self._shot: str | None = None  # of what is on screen
+        self._keeping: Awaitable[str] | None = None  # until it is known to be in the store
         self._since = 0.0
         self._answer: str | None = None
 
@@ -213,6 +215,7 @@ class Attempt:
             outcome = BlockedOutcome(reason=refusal[:REASON])
         else:
             seen, outcome = await self._walk(seen)
+        await self._kept()
         state = await self._state() if outcome.kind in ("answered", "step_limit") else {}
         size = player.settings.session
         return Episode(
@@ -246,7 +249,7 @@ class Attempt:
                 f"{url[:100]} was not opened: {refused[:200]}. Allow it in the server's egress settings (allow, sites), "
                 f"or mend the task"
             )
-        await self._see(seen)
+        self._see(seen)
         return seen
 
     async def _walk(self, seen: Observation) -> tuple[Observation, Outcome]:
@@ -255,6 +258,7 @@ class Attempt:
         for index in range(limit):
             shot, since = self._shot, self._since
             decision = await self._decide(seen, look)
+            await self._kept()
             action = decision.action
             if isinstance(action, Answer | Terminate):
                 self._answer = action.text if isinstance(action, Answer) else None
@@ -262,7 +266,7 @@ class Attempt:
                 return seen, Answered()
             look = decision.look or self._agent.look
             after = await self._perform(decision, self._wanted(look))
-            await self._see(after)
+            self._see(after)
             self._note(index, seen, shot, since, decision, after)
             seen = after
             if (refusal := self._player.blocked(seen)) is not None:
@@ -292,13 +296,18 @@ class Attempt:
         async with player.at(self._job, gates.navigate if action.kind == "navigate" else gates.step, "executing"):
             return await self._session.step(action, look)
 
-    async def _see(self, seen: Observation) -> None:
-        """Keep what is on screen now."""
+    def _see(self, seen: Observation) -> None:
+        """Begin to keep what is on screen now."""
         self._since = time.monotonic()
-        if seen.screenshot is not None:
-            self._player.events.doing(self._job.id, "screenshot", url=seen.url, title=seen.title)
-            self._shot = await self._player.keep(seen.screenshot)
+        if (shot := seen.screenshot) is not None:
+            self._shot, self._keeping = shot.sha256, self._player.keep(shot)
         self._player.events.doing(self._job.id, "screenshot", url=seen.url, title=seen.title, screenshot=self._shot)
+
+    async def _kept(self) -> None:
+        """What is on screen is in the store, under the hash that the server gave it."""
+        keeping, self._keeping = self._keeping, None
+        if keeping is not None and (found := await keeping) != self._shot:
+            raise ServerError(f"the screenshot's hash is {found}, but the server said {str(self._shot)[:64]!r}")
 
     def _note(
         self,

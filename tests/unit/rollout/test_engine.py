@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from aiohttp import web
@@ -18,13 +19,13 @@ from webgym.agents.agent import Decision
 from webgym.agents.model import ModelAgents
 from webgym.agents.policy import Policy
 from webgym.agents.settings import AgentSettings
-from webgym.errors import EndpointDown, EndpointRefused, Forbidden, RolloutStopped, StoreError
+from webgym.errors import DiskFull, EndpointDown, EndpointRefused, Forbidden, RolloutStopped, StoreError
 from webgym.rollout.blocking import BlockList
 from webgym.rollout.engine import JUDGE_BACKLOG, sole, unjudged
 from webgym.server.egress import EgressPolicy
 from webgym.store import Run
 from webgym.store.audit import audit
-from webgym.types import Click, Episode, Judgement, Look, Observation, Scored
+from webgym.types import Click, Episode, Judgement, Look, Observation, Scored, Screenshot
 
 
 def tasks(count: int, host: str = "shop.localhost", **fields: Any) -> list[Any]:
@@ -497,6 +498,74 @@ async def test_gates_bound_what_is_done_at_once(tmp_path: Path):
         assert stats["model"].wait.longest > 0
         assert stats["model"].service.count == 48
         assert stats["slots"].inside == 0
+
+
+async def test_an_agent_looks_while_a_screenshot_is_written_and_nothing_is_done_before_it_is_kept(tmp_path: Path):
+    happened: list[str] = []
+
+    class Telling(Browsers):
+        def _seen(self, page: Page, *, image: bool = True) -> Observation:
+            happened.extend(["page"] * image)
+            return super()._seen(page, image=image)
+
+    class Thinker(Walker):
+        async def decide(self, observation: Observation) -> Decision:
+            happened.append("look")
+            return await super().decide(observation)
+
+    async with rolled(tmp_path / "run", tasks(1), agent=lambda: Thinker(2), browsers=Telling()) as one:
+        assert one.engine._player is not None
+        keep = one.engine._player.keep
+
+        class Slowly:
+            """Kept no sooner than the agent was asked, who would never be if its screenshot were waited for."""
+
+            def __init__(self, shot: Screenshot) -> None:
+                self._keeping = keep(shot)
+
+            def __await__(self) -> Generator[Any, None, str]:
+                yield from until(lambda: happened[-1] == "look", 10).__await__()
+                kept = yield from self._keeping.__await__()
+                happened.append("kept")
+                return kept
+
+        one.engine._player.keep = Slowly
+        await one.engine.run()
+        assert one.kinds() == ["answered"]
+    assert happened == ["page", "look", "kept"] * 3
+    assert clean(tmp_path / "run")
+
+
+async def test_a_screenshot_that_is_not_what_the_server_calls_it_is_a_fault_of_the_server(tmp_path: Path):
+    class Lying(Browsers):
+        def _seen(self, page: Page, *, image: bool = True) -> Observation:
+            seen = super()._seen(page, image=image)
+            if seen.screenshot is None:
+                return seen
+            return seen.model_copy(update={"screenshot": seen.screenshot.model_copy(update={"sha256": "ab" * 32})})
+
+    async with rolled(tmp_path / "run", tasks(1), browsers=Lying(), retries=1) as one:
+        with pytest.raises(RolloutStopped, match="the screenshot's hash is"):
+            await one.engine.run()
+        assert one.kinds() == ["infra"]
+        assert one.browsers.opened == 2
+    assert clean(tmp_path / "run")
+
+
+async def test_a_disk_that_is_full_for_a_moment_costs_no_screenshot(tmp_path: Path):
+    async with rolled(tmp_path / "run", tasks(1)) as one:
+        put, full = one.run.images.put, iter([True, True, False, True])
+
+        def fail_at_times(data: bytes, image_format: Literal["jpeg", "png"]) -> str:
+            if next(full, False):
+                raise DiskFull("no room")
+            return put(data, image_format)
+
+        one.run.images.put = fail_at_times  # type: ignore[method-assign]
+        await one.engine.run()
+        assert one.kinds() == ["answered"]
+        assert one.events.notice == ""
+    assert clean(tmp_path / "run")
 
 
 async def test_the_events_of_a_rollout_add_up(tmp_path: Path):
