@@ -509,6 +509,24 @@ async def test_a_long_lease_is_asked_about_often_enough_to_learn_of_its_end_in_t
     assert [name for name, _, _ in peer.requests] == ["sessions", "renew"]
 
 
+async def test_sessions_look_around_at_the_same_moments(peer: Peer):
+    """A process with a thousand sessions would else wake a thousand times where once is enough."""
+    ends: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        if seconds:
+            ends.append(time.monotonic() + seconds)
+        await asyncio.sleep(seconds)
+
+    peer.ttl = 1.2  # asked about every 0.4 s
+    async with Client(peer.url, key=KEY, sleep=sleep) as client, client.open():
+        await asyncio.sleep(0.03)
+        async with client.open():
+            await until(lambda: peer.count("renew") >= 4)
+    assert len(ends) >= 4
+    assert all(abs(end / 0.05 - round(end / 0.05)) < 0.05 for end in ends), ends
+
+
 async def test_a_renewal_that_fails_once_is_made_again(peer: Peer):
     peer.ttl, peer.faults["renew"] = 0.3, [refuse(ServerError), say(b"", "text/plain")]
     async with Client(peer.url) as client, client.open() as session:

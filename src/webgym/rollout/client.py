@@ -55,6 +55,7 @@ log = logging.getLogger(__name__)
 KEY_VARIABLE: Final = "WEBGYM_API_KEY"
 JSON: Final = "application/json"
 POLL: Final = 4.0  # a session is asked about at least this often, so that an idle holder learns of its end within 5 s
+TICKS: Final = 8  # moments in that time at which it may be
 LOST: Final = (StaleLease, errors.BrowserGone, errors.PageUnresponsive)
 IDLE: Final = 60.0  # seconds a connection stays open for the next step; the server closes it after 75
 
@@ -293,7 +294,12 @@ class Session:
     @property
     def _due(self) -> float:
         """When to renew. A call under way holds the lease and learns of its end itself: then rarely, in case."""
-        return self._heard + (self.lease.ttl / 3 if self._turn.locked() else self._period)
+        return self._tick(self._heard + (self.lease.ttl / 3 if self._turn.locked() else self._period))
+
+    def _tick(self, latest: float) -> float:
+        """The last moment until then at which every session of a process looks around: it wakes once for all of them."""
+        apart = self._period / TICKS
+        return latest // apart * apart
 
     def _lose(self, error: WebGymError) -> None:
         if self.error is None:
@@ -312,7 +318,8 @@ class Session:
                     if clock() - self._heard > self.lease.ttl and not self._turn.locked():  # a call has its own deadline
                         self._lose(e)
                     pause = min(self._period, 1.0)
-            await self._transport.sleep(min(max(pause, 0.0), self._period))
+            now = clock()
+            await self._transport.sleep(max(0.0, min(now + pause, self._tick(now + self._period)) - now))
 
 
 class Client:
