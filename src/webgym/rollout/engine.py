@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import logging
 import os
 import time
@@ -175,6 +176,7 @@ class Engine:
         self._events.watch(self._gates.stats)
         for job in self._jobs:
             self._events.plan(job.id, job.task, job.planned.replica, limit=job.limit)
+        gc.freeze()  # modules and plans stay: to look through them for garbage stops every episode for a tenth of a second
         try:
             async with asyncio.TaskGroup() as self._work:
                 self._admitting = self._work.create_task(self._admit(), name="admit")
@@ -187,6 +189,7 @@ class Engine:
             for timer in self._timers:
                 timer.cancel()
             self._events.finish()
+            gc.unfreeze()
         if self._fault is not None:
             raise self._fault
 
