@@ -56,7 +56,7 @@ class Plan:
     page_seconds: float = PAGE_MEAN
 
 
-FULL, QUICK = Plan(32, 192, 1000), Plan(6, 8, 100)
+FULL, QUICK = Plan(32, 288, 1000), Plan(6, 8, 100)
 
 
 class Clicker:
