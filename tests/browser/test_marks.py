@@ -285,10 +285,10 @@ async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsy
                 for what, (plain, marked) in costs.items():
                     line = f"{name}, {what}: {plain:.1f} ms, with marks {marked:.1f} ms ({more[what]:+.0%})"
                     sys.stdout.write(f"\n{line}")
-            if more["time"] <= 0.25 and more["processor"] <= 0.4:
+            if more["time"] <= 0.25 and more["processor"] <= 0.5:
                 break
         assert more["time"] <= 0.25
-        assert more["processor"] <= 0.4
+        assert more["processor"] <= 0.5
 
 
 @pytest.mark.parametrize(

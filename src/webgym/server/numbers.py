@@ -7,9 +7,11 @@ Chromium needs to draw the same over the page.
 
 from __future__ import annotations
 
+import asyncio
 import colorsys
 import io
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,8 +21,10 @@ from webgym import types as t
 from webgym.server.display import Picture
 
 # Pillow gives the memory of each picture back to the system, unless told to keep so many blocks of it: to get it anew, page
-# by page, would take longer than to read the picture.
-Image.core.set_blocks_max(2)  # type: ignore[attr-defined]
+# by page, would take longer than to read the picture. One picture at a time, so that one block is enough.
+Image.core.set_blocks_max(1)  # type: ignore[attr-defined]
+
+_pen = ThreadPoolExecutor(1, thread_name_prefix="numbers")
 
 HUES = (210, 0, 130, 280, 30, 330, 170, 50)
 LABEL_HEIGHT = 14
@@ -38,6 +42,11 @@ class Numbered:
 
     def of(self, plain: bytes, boxes: tuple[t.Box, ...]) -> bool:
         return self.plain == plain and self.boxes == boxes
+
+
+async def with_numbers(plain: bytes, boxes: Sequence[t.Box], wanted: Picture) -> bytes:
+    """The same as `draw_numbers`, beside the event loop."""
+    return await asyncio.get_running_loop().run_in_executor(_pen, draw_numbers, plain, boxes, wanted)
 
 
 def draw_numbers(plain: bytes, boxes: Sequence[t.Box], wanted: Picture) -> bytes:

@@ -28,7 +28,7 @@ from webgym.server.display import Picture
 from webgym.server.egress import Egress
 from webgym.server.frame import ScriptFailed
 from webgym.server.marks import Marking, mark
-from webgym.server.numbers import Numbered, draw_numbers
+from webgym.server.numbers import Numbered, with_numbers
 from webgym.server.page import Page
 from webgym.server.settle import Particulars, Rest, SettleLimits, settle
 from webgym.server.tabs import MAX_TABS, Context
@@ -176,8 +176,7 @@ async def _numbered(context: Context, marking: Marking, plain: bytes, picture: P
     boxes = tuple(mark.box for mark in marking.marks)
     last = context.last_numbered
     if last is None or not last.of(plain, boxes):
-        data = await asyncio.to_thread(draw_numbers, plain, boxes, picture)
-        last = context.last_numbered = Numbered(plain, boxes, data)
+        last = context.last_numbered = Numbered(plain, boxes, await with_numbers(plain, boxes, picture))
     return last.data
 
 
