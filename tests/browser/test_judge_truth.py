@@ -19,10 +19,11 @@ from webgym.judging.programmatic import WorldsJudge
 from webgym.judging.truth import Cast, Stage, make_truth, unexpected
 from webgym.rollout.blocking import BlockList, looks_blocked
 from webgym.rollout.client import Client
-from webgym.rollout.engine import Engine, Keeper
+from webgym.rollout.engine import Engine
 from webgym.rollout.episode import Job, Player
 from webgym.rollout.events import Events
 from webgym.rollout.gates import Gates
+from webgym.rollout.keeper import Keeper
 from webgym.rollout.settings import EngineSettings
 from webgym.server.fleet.local import running_fleet
 from webgym.store import Run

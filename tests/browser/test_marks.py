@@ -17,6 +17,8 @@ from webgym import types as t
 from webgym.server import chromium
 from webgym.server.display import Picture
 from webgym.server.marks import MAX_MARKS
+from webgym.server.marks import mark as mark_page
+from webgym.server.numbers import with_numbers
 from webgym.server.process import ChromiumProcess
 from webgym.server.protocol import NewSession
 from webgym.server.settings import WorkerSettings
@@ -234,13 +236,20 @@ async def test_finding_what_to_mark_takes_a_fraction_of_a_screenshot(visit: Visi
     """In turns, and the quickest of each: what else the machine does then says little."""
     visited = await visit("/docs-long", marks=True)
     page = house.context(visited).active
-    found, plain = [], []
+    found, plain, marked = [], [], []
     for _ in range(30):
         began = time.perf_counter()
         await page.shoot(Picture("jpeg"), within=5)
-        plain.append(time.perf_counter() - began)
+        between = time.perf_counter()
+        shot = await page.shoot(Picture("jpeg"), within=5)
+        boxes = [mark.box for mark in (await mark_page(page, None)).marks]
+        await with_numbers(shot, boxes, Picture("jpeg"))
+        ended = time.perf_counter()
+        plain.append(between - began)
+        marked.append(ended - between)
         found.append(await page.frame.run(FINDING, float, within=5) / 1000)
     assert min(found) <= 0.25 * min(plain)
+    assert min(marked) <= 2 * min(plain)
 
 
 def busy_ms(browser: ChromiumProcess) -> float:
@@ -253,6 +262,10 @@ def busy_ms(browser: ChromiumProcess) -> float:
     return total / 1e6
 
 
+# More of each with marks than without: of the time, of Chromium's share of the processor, and of that with our own.
+MOST_MARKS_COST = {"time": 0.25, "Chromium": 0.4, "processor": 0.5}
+
+
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="only Linux counts in nanoseconds")
 async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsys: pytest.CaptureFixture[str]):
     """The same steps with and without marks: how long they take, and what they take of the processor, Chromium and this
@@ -263,19 +276,20 @@ async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsy
 
     async def cost(actions: Sequence[t.Action]) -> dict[str, tuple[float, float]]:
         """Milliseconds a step, without and with marks: the median, because the browser has other work now and then."""
-        took: tuple[list[float], list[float]] = ([], [])
-        busy: tuple[list[float], list[float]] = ([], [])
+        costs: dict[str, tuple[list[float], list[float]]] = {what: ([], []) for what in MOST_MARKS_COST}
         for _ in range(10):
             for marks in (False, True):
                 for n in range(5):
                     before = busy_ms(browser)
                     began, ours = time.perf_counter(), time.process_time()
                     await visited.step(actions[n % len(actions)], marks=marks)
-                    ended, ours = time.perf_counter(), time.process_time() - ours
+                    took, ours = 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - ours)
+                    theirs = busy_ms(browser) - before
                     if n:
-                        took[marks].append(1000 * (ended - began))
-                        busy[marks].append(1000 * ours + busy_ms(browser) - before)
-        return {"time": (median(took[0]), median(took[1])), "processor": (median(busy[0]), median(busy[1]))}
+                        costs["time"][marks].append(took)
+                        costs["Chromium"][marks].append(theirs)
+                        costs["processor"][marks].append(ours + theirs)
+        return {what: (median(plain), median(marked)) for what, (plain, marked) in costs.items()}
 
     for name, actions in (("click", [t.Click(x=900, y=500)]), ("scroll", [t.Scroll(dy=300), t.Scroll(dy=-300)])):
         for _ in range(3):  # a busy machine measures badly, but not three times in a row
@@ -285,10 +299,10 @@ async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsy
                 for what, (plain, marked) in costs.items():
                     line = f"{name}, {what}: {plain:.1f} ms, with marks {marked:.1f} ms ({more[what]:+.0%})"
                     sys.stdout.write(f"\n{line}")
-            if more["time"] <= 0.25 and more["processor"] <= 0.5:
+            if all(more[what] <= most for what, most in MOST_MARKS_COST.items()):
                 break
-        assert more["time"] <= 0.25
-        assert more["processor"] <= 0.5
+        for what, most in MOST_MARKS_COST.items():
+            assert more[what] <= most, f"{name}, {what}"
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,11 @@ from webgym.judge.bench.labelled import TRUTH
 from webgym.judging.agents import ROLES, Actor, Role, does, suits
 from webgym.judging.programmatic import WorldsJudge
 from webgym.rollout.client import Client
-from webgym.rollout.engine import Engine, Keeper, sole, take_back, unjudged
+from webgym.rollout.engine import Engine, sole, take_back, unjudged
 from webgym.rollout.episode import Job, Player
 from webgym.rollout.events import Events
 from webgym.rollout.gates import Gates
+from webgym.rollout.keeper import Keeper
 from webgym.rollout.settings import EngineSettings
 from webgym.server.egress import EgressPolicy
 from webgym.server.fleet.local import running_fleet

@@ -33,10 +33,11 @@ from webgym.rolling.show import progress, summary
 from webgym.rollout.agent import NewAgent
 from webgym.rollout.blocking import BlockList
 from webgym.rollout.client import Client
-from webgym.rollout.engine import Engine, Judge, Keeper, sole, unjudged
+from webgym.rollout.engine import Engine, Judge, sole, unjudged
 from webgym.rollout.episode import Job, Player
 from webgym.rollout.events import Events, State
 from webgym.rollout.gates import Gates
+from webgym.rollout.keeper import Keeper
 from webgym.server.egress import EgressPolicy
 from webgym.server.fleet.local import running_fleet
 from webgym.server.settings import ServeSettings

@@ -22,11 +22,10 @@ import logging
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol
 
 from webgym.errors import DiskFull, RolloutStopped, StoreError, WebGymError
 from webgym.refusals import refused_by
@@ -34,17 +33,15 @@ from webgym.rollout.blocking import BlockList
 from webgym.rollout.episode import Job, Player
 from webgym.rollout.events import Events
 from webgym.rollout.gates import Gates
+from webgym.rollout.keeper import Keeper
 from webgym.rollout.settings import Again, EngineSettings
 from webgym.store import Run
-from webgym.types import Cancelled, Episode, Judgement, Outcome, Screenshot, Unscorable
+from webgym.types import Cancelled, Episode, Judgement, Outcome, Unscorable
 
 log = logging.getLogger(__name__)
 
 JUDGE_BACKLOG: Final = 4  # coroutines for each episode that is judged at a time: the others wait in the gate's line
-THREADS: Final = 4  # that write: what they share, the interpreter and the disk, has no use for more
-MB: Final = 1 << 20
 Why = Literal["shutdown", "straggler", "circuit_open"]
-T = TypeVar("T")
 
 
 class Judge(Protocol):
@@ -56,70 +53,6 @@ class Judge(Protocol):
         ...
 
     async def judge(self, episode: Episode) -> Judgement: ...
-
-
-class Keeper:
-    """A run's folder as the engine uses it: off the event loop, and patient with a full disk."""
-
-    def __init__(self, run: Run, settings: EngineSettings, events: Events) -> None:
-        self.run, self._disk, self._events = run, settings.disk, events
-        self.hurried = False  # nobody waits for room any more
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="keeper")
-
-    async def room(self) -> None:
-        """Wait until there is room for another episode."""
-        while self.run.free_space() < self._disk.reserve * MB:
-            self._events.say(f"waiting for room on the disk: less than {self._disk.reserve} MB are free")
-            await asyncio.sleep(self._disk.poll)
-        self._events.say("")
-
-    def image(self, shot: Screenshot) -> Patiently[str]:
-        """Begin to keep a screenshot; await it for its hash."""
-        return self.patiently(self.run.images.put, shot.data, shot.format)
-
-    def patiently(self, call: Callable[..., T], *arguments: Any) -> Patiently[T]:
-        """Begin to do it in a thread; await it for what it returns."""
-        return Patiently(self, call, arguments)
-
-    def begin(self, call: Callable[..., T], *arguments: Any) -> Future[T]:
-        return self._threads.submit(call, *arguments)
-
-    async def wait_for_room(self, full: DiskFull, give_up: float | None) -> float:
-        """Wait a while, unless patience has ended. When that will be; none: it begins now."""
-        now = time.monotonic()
-        give_up = now + self._disk.patience if give_up is None else give_up
-        if now >= give_up or self.hurried:
-            raise full
-        self._events.say(f"waiting for room on the disk: {full}")
-        await asyncio.sleep(self._disk.poll)
-        return give_up
-
-    def there_is_room(self) -> None:
-        self._events.say("")
-
-
-class Patiently(Generic[T]):
-    """Something a thread does, begun when this is made. To await it is to try again while the disk is full, until patience
-    ends; if nobody does, nobody hears of a failure."""
-
-    def __init__(self, keeper: Keeper, call: Callable[..., T], arguments: tuple[Any, ...]) -> None:
-        self._keeper, self._call, self._arguments = keeper, call, arguments
-        self._begun = keeper.begin(call, *arguments)
-
-    def __await__(self) -> Generator[Any, None, T]:
-        give_up: float | None = None
-        while True:
-            try:
-                # A screenshot is nearly always written before anybody asks for it: then the event loop was not woken for it.
-                done = self._begun.done()
-                result = self._begun.result() if done else (yield from asyncio.wrap_future(self._begun))
-            except DiskFull as e:
-                give_up = yield from self._keeper.wait_for_room(e, give_up).__await__()
-                self._begun = self._keeper.begin(self._call, *self._arguments)
-            else:
-                if give_up is not None:
-                    self._keeper.there_is_room()
-                return result
 
 
 class Engine:

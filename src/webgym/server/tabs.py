@@ -105,7 +105,7 @@ class Context:
         self.tabs: dict[int, Page] = {}
         self.origins: set[str] = set()
         self.last_shot = ""  # content hash of the last screenshot
-        self.last_numbered: Numbered | None = None
+        self.last_numbered: Numbered | None = None  # the last screenshot with marks
         self.marking: Marking | None = None  # what the element ids of the latest marks mean
         self.ended = asyncio.Event()
         self.created = time.monotonic()

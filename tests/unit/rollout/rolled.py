@@ -13,10 +13,11 @@ from tests.standin.browsers import Browsers
 from webgym.agents.agent import Decision
 from webgym.rollout.blocking import BlockList
 from webgym.rollout.client import Client
-from webgym.rollout.engine import Engine, Judge, Keeper, take_back
+from webgym.rollout.engine import Engine, Judge, take_back
 from webgym.rollout.episode import Job, Player
 from webgym.rollout.events import Events
 from webgym.rollout.gates import Gates
+from webgym.rollout.keeper import Keeper
 from webgym.rollout.settings import EngineSettings
 from webgym.store import Run
 from webgym.types import Answer, Click, Look, Observation, Task
