@@ -142,6 +142,8 @@ async def _burst(page: Page, commands: Iterable[tuple[str, dict[str, Any]]], *, 
     if not waiting:
         return
     done, late = await asyncio.wait(waiting, timeout=promptly)
+    if done:
+        page.channel.may_be_busy()
     if late:
         # Some input is taken in with a frame: the wheel's, and moves of the mouse.
         done, late = await page.drawing(asyncio.wait(waiting, timeout=INPUT_SECONDS))

@@ -13,7 +13,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Callable
+from math import inf
 from typing import Any, TypeVar, cast, overload
 
 import msgspec
@@ -26,6 +28,7 @@ Handler = Callable[[msgspec.Raw], None]
 log = logging.getLogger(__name__)
 
 MAX_MESSAGE = 96 * 1024 * 1024  # a lossless screenshot of the largest viewport has 64 MB and a little
+AWAKE_SECONDS = 0.05  # after an answer
 EMPTY = msgspec.Raw(b"{}")
 # An escape in JSON: a whole surrogate pair, half of one, or anything else.
 _ESCAPE = re.compile(
@@ -183,13 +186,26 @@ class Connection(asyncio.Protocol):
 class Channel:
     """One target's channel: a page, an out-of-process frame, or (with an empty id) the browser itself."""
 
-    __slots__ = ("connection", "detached", "handlers", "id")
+    __slots__ = ("_answered", "connection", "detached", "handlers", "id")
 
     def __init__(self, connection: Connection, session_id: str) -> None:
         self.connection = connection
         self.id = session_id
         self.handlers: dict[str, list[Handler]] = {}
         self.detached = False
+        self._answered = -inf
+
+    @property
+    def awake(self) -> bool:
+        """Whether the page itself, and not the browser for it, has answered just now: then it need not be asked."""
+        return time.monotonic() - self._answered < AWAKE_SECONDS
+
+    def has_answered(self) -> None:
+        self._answered = time.monotonic()
+
+    def may_be_busy(self) -> None:
+        """Something has happened to the page since it answered."""
+        self._answered = -inf
 
     def on(self, method: str, kind: type[T], handler: Callable[[T], None]) -> None:
         decode = msgspec.json.Decoder(kind).decode

@@ -7,8 +7,8 @@ A full Chromium has no such command: it draws by itself, and is asked for a pict
 
 Invariants. One frame at a time in a browser, from its beginning to its end, whoever has stopped waiting for it: a second
 one ends the browser's drawing process, and the sixth time the browser. So that a page which cannot draw holds up no
-neighbour, it must first say that it is not busy; if it hangs in the middle of a frame all the same, Escape is pressed in it,
-then its scripts are stopped. Every wait has a deadline.
+neighbour, it must first say that it is not busy, or have answered something just before; if it hangs in the middle of a
+frame all the same, Escape is pressed in it, then its scripts are stopped. Every wait has a deadline.
 """
 
 from __future__ import annotations
@@ -147,14 +147,14 @@ class Display:
             result = await future
         finally:
             future.cancel()
-        if early is not None and (await self._try(channel, {}, answered=True)).hasDamage:
+        if early is not None and (await self._try(channel, {})).hasDamage:
             early = None
         return result, early
 
     async def _early(self, channel: Channel, picture: Picture) -> bytes | None:
         """A picture, and the frame after it: one that follows a picture always counts as damaged."""
         frame = await self._try(channel, {"screenshot": picture.wire()})
-        await self._try(channel, {}, answered=True)
+        await self._try(channel, {})
         return frame.screenshotData
 
     async def _picture(self, channel: Channel, picture: Picture, within: float) -> bytes | None:
@@ -162,17 +162,16 @@ class Display:
             return (await self._frame(channel, {"screenshot": picture.wire()}, within)).screenshotData
         return (await channel.call("Page.captureScreenshot", picture.wire(), _Shot, within=within)).data
 
-    async def _try(self, channel: Channel, params: dict[str, object], *, answered: bool = False) -> _Frame:
+    async def _try(self, channel: Channel, params: dict[str, object]) -> _Frame:
         """A frame, or what counts as one that changed everything."""
         try:
-            return await self._frame(channel, params, FRAME_SECONDS, answered=answered)
+            return await self._frame(channel, params, FRAME_SECONDS)
         except BrowserError:
             return _Frame(hasDamage=True)  # whoever needs the page hears of it there
 
-    async def _frame(self, channel: Channel, params: dict[str, object], within: float, *, answered: bool = False) -> _Frame:
-        """A frame: `within` seconds until the page has time for one, and as many from the moment it is its turn. A page that
-        has `answered` something this very moment need not say again that it is not busy."""
-        if not answered:
+    async def _frame(self, channel: Channel, params: dict[str, object], within: float) -> _Frame:
+        """A frame: `within` seconds until the page has time for one, and as many from the moment it is its turn."""
+        if not channel.awake:
             with contextlib.suppress(ProtocolError):  # a document that is being left: it is not busy
                 await channel.call("Runtime.evaluate", {"expression": "0"}, within=within)
         if not await self._my_turn(LOST_SECONDS):
@@ -182,7 +181,9 @@ class Display:
         await asyncio.wait((drawing,), timeout=within)
         if not drawing.done():
             raise BrowserError(f"the page did not draw a frame in {within:g} s")
-        return drawing.result()
+        frame = drawing.result()
+        channel.has_answered()
+        return frame
 
     async def _my_turn(self, within: float) -> bool:
         try:

@@ -82,14 +82,18 @@ class Frame:
     def forget_document(self) -> None:
         self._context = None
 
+    async def enter(self, *, within: float) -> None:
+        """Bring our script into the current document, if it is not there."""
+        if self._context is None:
+            await self._enter(within)
+
     async def run(self, expression: str, kind: type[T], *, within: float) -> T:
         """Evaluate in our world of the current document; once more if the document was replaced meanwhile."""
         ends = time.monotonic() + within
         for attempt in (1, 2, 3):
             left = max(0.05, ends - time.monotonic())
             try:
-                if self._context is None:
-                    await self._enter(left)
+                await self.enter(within=left)
                 return await self._evaluate(expression, kind, left)
             except ProtocolError:
                 self._context = None
@@ -131,6 +135,7 @@ class Frame:
             _Evaluated,
             within=within,
         )
+        self.channel.has_answered()
         if answer.exceptionDetails is not None:
             detail = (answer.exceptionDetails.exception or {}).get("description", answer.exceptionDetails.text)
             raise ScriptFailed(f"the page script failed: {detail}")

@@ -314,6 +314,8 @@ class Page:
 
     async def unstick(self) -> bool:
         """Before a navigation: a document whose script never ends cannot be left, so that script is stopped. True if so."""
+        if self.channel.awake:
+            return False
         try:
             await self.channel.call("Runtime.evaluate", {"expression": "0"}, within=STUCK_SECONDS)
         except ProtocolError:

@@ -175,6 +175,7 @@ async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | Non
 
     try:
         async with asyncio.timeout(within + 5):
+            await page.frame.enter(within=within)  # now it has answered, and need not be asked whether it can draw
             if picture is None:
                 return *await page.drawing(ask()), None
             (rested, at), shot = await page.drawing_shot(ask(), picture)
