@@ -9,6 +9,8 @@ import pytest
 from tests.browser.conftest import House, Visit, colour_at
 from tests.site import images
 from webgym import types as t
+from webgym.server import cdp
+from webgym.server.cdp import Channel, Connection
 from webgym.server.display import Display
 from webgym.server.settle import SettleLimits, settle
 
@@ -81,6 +83,31 @@ async def test_what_came_while_a_slow_machine_drew_is_shown_too(visit: Visit, mo
     assert page.first.title == "20 items"
     monkeypatch.setattr(Display, "_frame", slowly)
     assert (await page.step(t.Scroll(dy=100_000))).title == "40 items"
+
+
+async def test_a_page_is_asked_whether_it_is_busy_unless_it_answered_just_now(
+    visit: Visit, house: House, monkeypatch: pytest.MonkeyPatch
+):
+    """Every frame that a page has to be asked for first costs a way there and back; input may make it busy any time."""
+    page = await visit("/docs-long")
+    channel = house.worker.sessions.leases.find(page.started.id, page.started.lease.token).context.active.channel
+    asked: list[str] = []
+    send = Connection.send
+
+    def spy(self: Connection, to: Channel, method: str, params: dict[str, Any] | None) -> Any:
+        if to is channel and method == "Runtime.evaluate" and params and params["expression"] == "0":
+            asked.append(method)
+        return send(self, to, method, params)
+
+    monkeypatch.setattr(Connection, "send", spy)
+    monkeypatch.setattr(cdp, "AWAKE_SECONDS", 60.0)
+    await page.step(t.Scroll(dy=100))
+    assert len(asked) == 0
+    await page.step(t.Click(x=900, y=500))
+    assert len(asked) == 1
+    monkeypatch.setattr(cdp, "AWAKE_SECONDS", 0.0)
+    await page.step(t.Scroll(dy=100))
+    assert len(asked) > 3
 
 
 async def test_suggestions_have_come_after_typing(visit: Visit):
