@@ -137,6 +137,23 @@ async def test_a_frozen_browser_is_found_out_and_replaced_while_nobody_asks(new_
         await until(lambda: len(worker.pool.browsers) == 2, within=10)
 
 
+async def test_a_browser_that_lets_go_of_a_context_late_keeps_its_other_sessions(new_worker: WorkerMaker, site: Site):
+    async with new_worker(sessions=4, browsers=1, limits={"warm": 0}) as worker:
+        stays, goes = [await opened(worker, site.url("/counter")) for _ in range(2)]
+        (busy,) = worker.pool.browsers
+        os.kill(busy.process.pid, signal.SIGSTOP)
+        try:
+            released = asyncio.create_task(goes.release())
+            await asyncio.sleep(6)
+        finally:
+            os.kill(busy.process.pid, signal.SIGCONT)
+        await released
+        seen = await stays.step(FIRST)
+        assert seen.screenshot is not None
+        assert held(stays).browser is busy
+        assert worker.pool.browsers == [busy]
+
+
 async def test_a_frozen_browser_does_not_hold_up_the_replacement_of_another(new_worker: WorkerMaker, site: Site):
     async with new_worker(sessions=4, browsers=2, limits={"warm": 0}) as worker:
         frozen, dead = worker.pool.browsers

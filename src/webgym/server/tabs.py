@@ -28,6 +28,7 @@ from webgym.server.surprises import Surprises
 MAX_TABS = 10
 MAX_FRAMES = 50
 OPEN_SECONDS = 15.0
+DISPOSE_SECONDS = 15.0  # as long as a browser may take for anything: its other sessions go with it
 # Chromium holds workers back, too, whatever the filter says: those it hid from us would never begin.
 CHILDREN = [{"type": "iframe"}, {"type": "worker"}, {"type": "worklet"}]
 # Nothing of any response or form is kept for us: a page that sends 100 MB must not have them copied into an event.
@@ -305,7 +306,7 @@ class Context:
             {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": CHILDREN},
         )
 
-    async def dispose(self, *, within: float = 5.0) -> bool:
+    async def dispose(self) -> bool:
         """Close every tab and forget everything. False if Chromium did not manage: then its process has to go."""
         self.ended.set()
         self._stop_reopening()
@@ -314,7 +315,7 @@ class Context:
             try:
                 async with self.display.undisturbed():
                     await self.connection.root.call(
-                        "Target.disposeBrowserContext", {"browserContextId": self.id}, within=within
+                        "Target.disposeBrowserContext", {"browserContextId": self.id}, within=DISPOSE_SECONDS
                     )
             except BrowserError:
                 done = self.connection.closed.is_set()
