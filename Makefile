@@ -34,8 +34,11 @@ fmt: $(DEPS)  ## repair formatting and what the linter can repair
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Tests that drive browsers have the machine to themselves: they keep it busy, and some of them take the time.
+WITH_BROWSERS := tests/browser tests/faults
 test: setup  ## the whole test suite but for the tests that take minutes
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" -n 2 --dist worksteal $(addprefix --ignore=,$(WITH_BROWSERS))
+	$(BIN)/pytest -m "not slow" $(WITH_BROWSERS)
 
 demo: setup  ## the whole training loop with a tiny model, in real browsers, in minutes
 	$(BIN)/webgym demo

@@ -182,6 +182,7 @@ def closed_port() -> int:
         ("/redirect-loop", "net::ERR_TOO_MANY_REDIRECTS"),
         ("/status/204", "net::ERR_ABORTED: the address answered without a page to show"),
     ],
+    ids=["no such host", "nobody listens", "unsafe port", "redirects in a circle", "no content"],
 )
 async def test_a_page_that_cannot_be_loaded_is_told_in_words(visit: Visit, house: House, url, told):
     page = await visit("/counter")
