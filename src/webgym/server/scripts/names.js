@@ -1,11 +1,12 @@
 // What an element is (role), is called (name) and how it stands (states), as an assistive technology would say it.
 
+// Most elements have no role at all: asked for one first, they need not be held against each.
 const INTERACTIVE =
   'a[href],area[href],button,input:not([type=hidden]),select,textarea,summary,option,label,video[controls],' +
   'audio[controls],[contenteditable=""],[contenteditable=true],[tabindex]:not([tabindex="-1"]),[onclick],' +
-  '[role=button],[role=link],[role=checkbox],[role=radio],[role=switch],[role=tab],[role=menuitem],' +
+  '[role]:is([role=button],[role=link],[role=checkbox],[role=radio],[role=switch],[role=tab],[role=menuitem],' +
   '[role=menuitemcheckbox],[role=menuitemradio],[role=option],[role=combobox],[role=textbox],[role=searchbox],' +
-  '[role=slider],[role=spinbutton],[role=treeitem],[role=gridcell][tabindex]';
+  '[role=slider],[role=spinbutton],[role=treeitem],[role=gridcell][tabindex])';
 const ROLES = {
   A: 'link', AREA: 'link', BUTTON: 'button', SELECT: 'combobox', TEXTAREA: 'textbox', SUMMARY: 'button',
   OPTION: 'option', LABEL: 'label', VIDEO: 'video', AUDIO: 'audio', IMG: 'image', NAV: 'navigation', MAIN: 'main',
