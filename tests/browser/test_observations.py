@@ -348,3 +348,11 @@ async def test_words_that_do_not_come_in_time_are_flagged_and_the_session_goes_o
         seen = await page.look(text=True)
     assert (seen.text, seen.truncated, seen.notes, seen.title) == ("", ("text",), (), "Form")
     assert "I agree" in ((await page.look(text=True)).text or "")
+
+
+async def test_a_page_cannot_take_the_place_of_our_script_by_the_name_of_an_element(visit: Visit):
+    """What has an id is a variable in every world of its document, ours too."""
+    page = await visit("/names", marks=True, accessibility=True)
+    assert sorted(mark.name for mark in page.first.marks or ()) == ["", "in a form", "marked", "title", "webgym"]
+    assert "webgym" in (page.first.accessibility or "")
+    assert page.first.truncated == ()

@@ -24,10 +24,13 @@ OFFERED = "rest, particulars, collectMarks, foreignFrame, foreignOrigin, outline
 
 
 def _script() -> str:
-    """The files of `scripts/` as one: they share a scope that nothing else can reach, and offer the names above."""
+    """The files of `scripts/` as one: they share a scope that nothing else can reach, and offer the names above.
+
+    It stays if it is here already. To ask for the name would not do: an element with that id answers to it in every world."""
     folder = resources.files("webgym.server").joinpath("scripts")
     parts = "\n".join(folder.joinpath(f"{name}.js").read_text() for name in PARTS)
-    return f"globalThis.webgym ??= (() => {{\n{parts}\nreturn {{ {OFFERED} }};\n}})();\nnull;"
+    begin = "if (!Object.hasOwn(globalThis, 'webgym')) globalThis.webgym ="
+    return f"{begin} (() => {{\n{parts}\nreturn {{ {OFFERED} }};\n}})();\nnull;"
 
 
 SCRIPT = _script()

@@ -19,8 +19,9 @@ const INPUT_ROLES = {
   button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button', checkbox: 'checkbox',
   radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox',
 };
+// A field called `title` is what its form has for a title: only text is text.
 const clip = (text, most) => {
-  const flat = (text || '').replace(/\s+/g, ' ').trim();
+  const flat = (typeof text === 'string' ? text : '').replace(/\s+/g, ' ').trim();
   return flat.length > most ? flat.slice(0, most - 1) + '…' : flat;
 };
 
