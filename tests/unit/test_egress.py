@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
 import uvloop
@@ -17,7 +17,8 @@ from webgym.errors import BadRequest, Forbidden
 from webgym.server.egress import Egress, EgressPolicy
 from webgym.server.egress.destinations import Address
 from webgym.server.egress.failures import Failures, Refusal
-from webgym.server.egress.names import THREADS, Names, system_resolver
+from webgym.server.egress.names import THREADS, THREADS_A_DOMAIN, Names, system_resolver
+from webgym.server.egress.own import own_networks
 from webgym.server.egress.upstream import Upstream
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -678,7 +679,7 @@ def test_a_bad_upstream_is_refused_without_repeating_its_secret(url):
 async def test_a_silent_name_server_makes_nobody_else_wait(monkeypatch: pytest.MonkeyPatch):
     resolve, go_on = type(system_resolver)(), threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: go_on.wait(30) and [])
-    asking = [asyncio.ensure_future(resolve(f"h{n}.example")) for n in range(THREADS)]
+    asking = [asyncio.ensure_future(resolve(f"www.h{n}.example")) for n in range(THREADS)]
     try:
         await asyncio.sleep(0.2)
         for one in asking[:10]:
@@ -691,3 +692,54 @@ async def test_a_silent_name_server_makes_nobody_else_wait(monkeypatch: pytest.M
         await asyncio.gather(*asking, return_exceptions=True)
     await asyncio.sleep(0.1)
     assert await resolve("late.example") == []
+
+
+async def test_one_domain_with_a_silent_name_server_leaves_threads_for_the_others(monkeypatch: pytest.MonkeyPatch):
+    resolve, go_on = type(system_resolver)(), threading.Event()
+
+    def ask(name: str, *_: object, **__: object) -> list[object]:
+        if name.endswith(".silent.example"):
+            go_on.wait(30)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", ask)
+    asking = [asyncio.ensure_future(resolve(f"h{n}.silent.example")) for n in range(THREADS_A_DOMAIN)]
+    try:
+        await asyncio.sleep(0.2)
+        with pytest.raises(socket.gaierror, match=r"too many lookups in silent\.example at once") as refused:
+            await resolve("another.silent.example")
+        assert refused.value.errno == socket.EAI_AGAIN, "the website's failure, not ours"
+        assert await resolve("www.example") == []
+    finally:
+        go_on.set()
+        await asyncio.gather(*asking, return_exceptions=True)
+
+
+# Public by number, and said to be ours.
+OURS = (ip_network("1.2.3.4/32"), ip_network("2606:4700:1:2::/64"))
+
+
+@pytest.mark.parametrize("address", ["1.2.3.4", "64:ff9b::1.2.3.4", "2606:4700:1:2::5"])
+async def test_an_address_of_this_machine_is_refused_however_public_it_looks(address: str):
+    async def resolve(_: str) -> list[Address]:
+        return [ip_address(address)]
+
+    async with Egress(EgressPolicy(), resolver=resolve, own=lambda: OURS) as egress:
+        assert await refused(egress, "evil.example", 80) == "blocked"
+        why = egress.why("evil.example", 80)
+    assert why is not None
+    assert why.text.endswith("is of this machine or its network")
+
+
+def test_an_address_of_this_machine_is_opened_as_loopback_is():
+    address = IPv4Address("1.2.3.4")
+    assert EgressPolicy().refuses_address("a.example", address, 80) is None
+    assert EgressPolicy().refuses_address("a.example", address, 80, OURS)
+    assert EgressPolicy(allow=("a.example",)).refuses_address("a.example", address, 80, OURS) is None
+    assert EgressPolicy(allow=("1.2.3.4",)).refuses_address("b.example", address, 80, OURS) is None
+    assert EgressPolicy(allow_private=True).refuses_address("a.example", address, 80, OURS)
+    assert EgressPolicy().refuses_address("a.example", IPv4Address("1.2.3.5"), 80, OURS) is None
+
+
+def test_this_machine_knows_its_addresses():
+    assert any(IPv4Address("127.0.0.1") in network for network in own_networks())

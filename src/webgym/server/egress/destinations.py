@@ -71,7 +71,8 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 
 # What a rule for a name opens. The rest (metadata services, multicast, 0.0.0.0, tunnels) takes a rule for the
 # address.
-_OPENED_BY_NAME: Final = frozenset({"loopback", "private", "carrier-grade NAT", "for documentation", "for benchmarks"})
+_OWN: Final = "of this machine or its network"
+_OPENED_BY_NAME: Final = frozenset({"loopback", _OWN, "private", "carrier-grade NAT", "for documentation", "for benchmarks"})
 _OPENED_AS_PRIVATE: Final = frozenset({"private", "carrier-grade NAT"})
 
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -233,11 +234,11 @@ def _port(digits: str) -> int:
 
 
 class EgressPolicy(BaseModel):
-    """What pages may reach. By default: every globally reachable address, and nothing else.
+    """What pages may reach. By default: every globally reachable address that is not this machine's own, and nothing else.
 
     - `deny` wins over everything.
-    - `allow` admits what is refused by default. A rule for a name opens loopback and private addresses to
-      that name alone; a rule for an address or range opens it to every name. Link-local, the metadata services
+    - `allow` admits what is refused by default. A rule for a name opens loopback, this machine's own and private
+      addresses to that name alone; a rule for an address or range opens it to every name. Link-local, the metadata services
       of cloud platforms wherever they are, multicast, 0.0.0.0 and tunnels are opened by a rule for the address
       only.
     - `allow_private` opens RFC 1918, unique local and carrier-grade NAT ranges; loopback, link-local and
@@ -289,15 +290,18 @@ class EgressPolicy(BaseModel):
             return reasons[0] if all(reasons) else None
         return None
 
-    def refuses_address(self, host: Host, address: Address, port: int) -> str | None:
+    def refuses_address(self, host: Host, address: Address, port: int, own: Iterable[Network] = ()) -> str | None:
         """Why an address that `host` is or resolves to may not be connected to. `refuses(host)` was asked
-        before."""
+        before. `own` are the networks of this machine, which count as loopback does."""
         subject = str(address) if host == address else f"{host} is {address}, which"
-        if any(self._deny.has_address(a, port) for a in (address, embedded(address)) if a is not None):
+        meant = [one for one in (address, embedded(address)) if one is not None]
+        if any(self._deny.has_address(one, port) for one in meant):
             return f"{subject} is on the deny list"
         if self._allow.has_address(address, port):
             return None
         kind = zone(address)
+        if kind is None and any(one in network for network in own for one in meant):
+            kind = _OWN
         if kind is None:
             if self.only_allowed and host == address and not self._sites.has_address(address, port):
                 return f"{at(address, port)} is not on the allow list"

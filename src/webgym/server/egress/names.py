@@ -23,26 +23,31 @@ Resolver = Callable[[str], Awaitable[list[Address]]]
 
 _ADDRESSES: Final = 8
 THREADS: Final = 128
+THREADS_A_DOMAIN: Final = 32
 
 
 class _SystemResolver:
     """The operating system's answer, with its hosts file and search domains, as for any other program.
 
     It asks in threads, and a thread whose name server is silent is busy longer than anybody waits for it. So no lookup waits
-    for a thread: that would make one website's silence look like another's. When all are busy, that is our failure.
+    for a thread: that would make one website's silence look like another's. When all are busy, that is our failure; one
+    domain cannot keep them all busy, and what it asks for beyond its share has no answer from DNS.
     """
 
     def __init__(self) -> None:
         # Not the loop's own pool: a DNS server that hangs would starve everything else that runs there.
         self._threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="dns")
-        self._running: set[Future[list[Any]]] = set()
+        self._running: dict[Future[list[Any]], str] = {}  # and the domain that each is for
 
     async def __call__(self, name: str) -> list[Address]:
-        self._running = {one for one in self._running if not one.done()}
+        self._running = {one: domain for one, domain in self._running.items() if not one.done()}
         if len(self._running) >= THREADS:
             raise OSError(errno.ENOBUFS, "too many lookups at once")
+        domain = ".".join(name.split(".")[-2:])
+        if sum(other == domain for other in self._running.values()) >= THREADS_A_DOMAIN:
+            raise socket.gaierror(socket.EAI_AGAIN, f"too many lookups in {domain} at once")
         asked = self._threads.submit(socket.getaddrinfo, name, None, type=socket.SOCK_STREAM)
-        self._running.add(asked)
+        self._running[asked] = domain
         found = await asyncio.wrap_future(asked)
         # An IPv6 answer may carry a zone (fe80::1%eth0), which is of this machine only: cut it, the range check
         # refuses it.

@@ -32,6 +32,7 @@ from webgym.server.egress.destinations import EgressPolicy, Host, at, canonical_
 from webgym.server.egress.dialing import dial
 from webgym.server.egress.failures import Failure, Failures, Kind, Refusal
 from webgym.server.egress.names import Names, Resolver, system_resolver
+from webgym.server.egress.own import Own, own_networks
 from webgym.server.egress.socks import Handshake
 from webgym.server.egress.splice import Side, Tally, join, reset
 from webgym.server.egress.upstream import Upstream
@@ -87,6 +88,7 @@ class Egress:
         *,
         upstream: str | None = None,
         resolver: Resolver = system_resolver,
+        own: Own = own_networks,
         clock: Callable[[], float] = time.monotonic,
         max_connections: int = 2048,
         resolve_within: float = 5.0,
@@ -99,6 +101,7 @@ class Egress:
         if self._upstream is not None and (reason := policy.refuses(self._upstream.host, self._upstream.port)):
             raise Forbidden(f"proxy: blocked by the egress policy: {reason}")
         self._names = Names(resolver, clock=clock, within=resolve_within)
+        self._own = own
         self._failures = Failures(clock)
         self._max_connections = max_connections
         self._connect_within = connect_within
@@ -289,7 +292,8 @@ class Egress:
             silent = isinstance(e, TimeoutError) or e.errno == socket.EAI_AGAIN
             said = "no answer from DNS" if silent else "no address"
             return Refusal("dns", f"net::ERR_NAME_NOT_RESOLVED: {said} for {host}")
-        reasons = {address: self.policy.refuses_address(host, address, port) for address in addresses}
+        own = self._own()
+        reasons = {address: self.policy.refuses_address(host, address, port, own) for address in addresses}
         accepted = [address for address in addresses if reasons[address] is None]
         if not accepted:
             return Refusal("blocked", f"blocked by the egress policy: {reasons[addresses[0]]}")
