@@ -3,7 +3,8 @@
 A new file is written under a staging name, brought to the disk, and linked to its own name. A link fails if the name is
 taken, also between processes, so the first writer wins. Each writer's staging names begin with its mark, a file it holds
 locked for as long as it lives; the lock falls with the process, however it dies. A staging file whose mark is free is left
-over, and whoever opens the run next removes it.
+over, and whoever opens the run next removes it. A log that is a link is not written: a run from elsewhere must not reach
+files outside its folder.
 
 `checkpoint` is called with a name before and after every operation that changes the disk: fault tests stop there.
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import secrets
 import threading
 import time
@@ -29,6 +31,7 @@ from webgym.errors import DiskFull, StoreError
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MARK: Final = ".mark"
+_STAGED: Final = re.compile(r"([0-9a-f]{16})\.(?:mark|\d+)")
 _LOCK_SECONDS: Final = 30.0
 _CHUNK: Final = 1 << 20
 
@@ -130,7 +133,7 @@ class Disk:
         """Add to the end of a file; on an error the file is as long as before. The caller holds the lock."""
         with trouble(f"writing {path}"):
             self._checkpoint("append")
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
             try:
                 before = os.fstat(handle).st_size
                 try:
@@ -150,7 +153,11 @@ class Disk:
         """Take off what follows the first `length` bytes. The caller holds the lock."""
         with trouble(f"writing {path}"):
             self._checkpoint("cut")
-            os.truncate(path, length)
+            handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                os.ftruncate(handle, length)
+            finally:
+                os.close(handle)
             self._checkpoint("was cut")
 
     def move(self, path: Path, to: Path) -> None:
@@ -213,7 +220,8 @@ class Disk:
             return []
         found: dict[str, list[Path]] = {}
         for path in self._staging.iterdir():
-            found.setdefault(path.name.partition(".")[0], []).append(path)
+            if name := _STAGED.fullmatch(path.name):  # what else is here is not ours to remove: the folder may be a link
+                found.setdefault(name[1], []).append(path)
         left = []
         for mark, paths in found.items():
             if not self._alive(mark):

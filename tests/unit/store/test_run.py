@@ -176,6 +176,26 @@ def test_opening_leaves_the_staging_files_of_a_living_writer_alone(run: Run):
     assert not stale.exists()
 
 
+def test_a_run_from_elsewhere_reaches_no_file_outside_its_folder(run: Run, tmp_path: Path):
+    """Whoever made it may have put links where its folders and logs were."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for name in ("id_ed25519", ".bashrc", "notes.1", "notes.mark"):
+        (theirs / name).write_text("precious, and without an end of line")
+    before = {path.name: path.read_text() for path in theirs.iterdir()}
+    run.close()
+    for path in (run.path / "staging").iterdir():
+        path.unlink()
+    (run.path / "staging").rmdir()
+    (run.path / "staging").symlink_to(theirs)
+    Run.open(run.path).close()
+    (run.path / "outcomes.jsonl").unlink(missing_ok=True)
+    (run.path / "outcomes.jsonl").symlink_to(theirs / "notes.1")
+    with pytest.raises(StoreError, match=r"outcomes\.jsonl"):
+        Run.open(run.path)
+    assert {path.name: path.read_text() for path in theirs.iterdir() if path.name in before} == before
+
+
 def test_a_run_opened_to_be_read_writes_nothing(run: Run):
     (planned,) = run.plan(0, ["task-0"])
     with Run.open(run.path, read_only=True) as reader:
