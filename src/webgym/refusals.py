@@ -4,7 +4,8 @@
 refusal than invent one: an article about captchas, a form with a box to tick and a page for members are none of it.
 
     certain     an address that only a challenge has; or two signs of different kinds, such as status 403 and "access denied"
-    suspected   one sign alone: a challenge's whole title, or words that ask a visitor on a short page to prove to be human
+    suspected   one sign alone: a challenge's whole title, a challenge's query, which anybody can add to an address, or words
+                that ask a visitor on a short page to prove to be human
     None        anything else
 
 A rollout ends an episode for what is certain; a judge may ask a model about what is suspected. Words are looked for at the
@@ -38,12 +39,13 @@ _CHALLENGE_HOSTS: Final = (
     "captcha.px-cdn.net",
     "hcaptcha.com",
 )
-# Paths and queries that websites and their guards give to challenges.
-_CHALLENGE_ADDRESS: Final = re.compile(
-    r"/cdn-cgi/challenge-platform/|[?&]__cf_chl_|/_incapsula_resource|/distil_r_captcha|/errors/validatecaptcha"
+# Paths that websites and their guards give to challenges.
+_CHALLENGE_PATH: Final = re.compile(
+    r"/cdn-cgi/challenge-platform/|/_incapsula_resource|/distil_r_captcha|/errors/validatecaptcha"
     r"|/sorry/index|/showcaptcha(?=[?/]|$)|/px/captcha|/tspd/|/_sec/cp_challenge/|/blocked\?url=",
     re.IGNORECASE,
 )
+_CHALLENGE_QUERY: Final = re.compile(r"[?&]__cf_chl_", re.IGNORECASE)
 
 # Titles that challenges have, the whole of them but for what stands behind a separator.
 _WHOLE_TITLES: Final = re.compile(
@@ -142,9 +144,12 @@ def refused_by(episode: Episode) -> str | None:
 
 def find_refusal(page: Page) -> Finding | None:
     """Whether a page refuses automation, as far as cheap signs tell."""
+    refusing = page.status in REFUSING
+    if page.status is not None and page.status >= 400 and not refusing:
+        return None  # not found, or broken: whatever it says, and whatever its address, it is no refusal
     if (address := _address(page.url)) is not None:
         return Finding("certain", (address,))
-    refusing = page.status in REFUSING
+    query = _CHALLENGE_QUERY.search(page.url[:ADDRESS].partition("#")[0])
     status = f"status {page.status}"
     title = " ".join(page.title[:TITLE].split())
     whole = _WHOLE_TITLES.match(title)
@@ -154,16 +159,15 @@ def find_refusal(page: Page) -> Finding | None:
         sign
         for sign in (
             status if refusing else None,
+            f"address has {_quoted(query)}" if query is not None else None,
             f"title says {_quoted(named)}" if named is not None else None,
             f"page says {_quoted(said)}" if said is not None else None,
         )
         if sign is not None
     )
-    if page.status is not None and page.status >= 400 and not refusing:
-        return None  # not found, or broken: whatever it says, it is no refusal
     if len(signs) >= 2:
         return Finding("certain", signs)
-    if said is not None or (whole is not None and _is_short(page.text)):
+    if said is not None or query is not None or (whole is not None and _is_short(page.text)):
         return Finding("suspected", signs)
     return None
 
@@ -177,7 +181,7 @@ def _address(url: str) -> str | None:
     for challenge in _CHALLENGE_HOSTS:
         if host == challenge or host.endswith(f".{challenge}"):
             return f"address is of {challenge}"
-    found = _CHALLENGE_ADDRESS.search(url.partition("#")[0])
+    found = _CHALLENGE_PATH.search(url.partition("#")[0])
     return f"address has {_quoted(found)}" if found is not None else None
 
 

@@ -29,7 +29,6 @@ ARTICLE = (
     [
         "https://www.google.com/sorry/index?continue=https://www.google.com/",
         "https://geo.captcha-delivery.com/captcha/?initialCid=AHrl",
-        "https://shop.example/?__cf_chl_rt_tk=abc",
         "https://validate.perfdrive.com/?ssa=1",
         "https://yandex.ru/showcaptcha?cc=1",
         "https://www.walmart.com/blocked?url=Lw==",
@@ -40,6 +39,15 @@ def test_an_address_that_only_a_challenge_has_is_enough(url: str):
     assert found is not None
     assert found.strength == "certain"
     assert found.reason.startswith("address ")
+
+
+def test_what_anybody_can_add_to_an_address_is_no_more_than_a_sign():
+    url = "https://shop.example/?__cf_chl_rt_tk=abc"
+    for page, strength in ((Page(url, "Kettles", 200), "suspected"), (Page(url, "Just a moment...", 403), "certain")):
+        found = find_refusal(page)
+        assert found is not None
+        assert found.strength == strength
+    assert find_refusal(Page("https://shop.example/sorry/index", "Not found", 404)) is None
 
 
 @pytest.mark.parametrize(
