@@ -36,6 +36,7 @@ class Blocking:
     standing: Standing
     suspects: tuple[Suspect, ...] = ()
     reason: str = ""
+    at_the_end: bool = False  # what was last on screen is the last suspect
 
 
 def look_for_blocking(episode: Episode) -> Blocking:
@@ -47,9 +48,8 @@ def look_for_blocking(episode: Episode) -> Blocking:
         return Blocking("clear")
     last = suspects[-1]
     at_the_end = last.step == len(episode.steps)
-    if at_the_end and last.finding.strength == "certain":
-        return Blocking("blocked", suspects, last.finding.reason)
-    return Blocking("ask", suspects, last.finding.reason)
+    standing: Standing = "blocked" if at_the_end and last.finding.strength == "certain" else "ask"
+    return Blocking(standing, suspects, last.finding.reason, at_the_end)
 
 
 def _suspects(episode: Episode) -> list[Suspect]:

@@ -130,6 +130,8 @@ class RubricJudge:
             return await self._refused(episode, signs.reason)
         found = _Found(len(facts), empty=_empty(episode))
         if found.empty is not None and (self.settings.early_exit or not facts):
+            if signs.at_the_end and (refusal := await self._refusal_at_the_end(episode, spent)) is not None:
+                return await self._refused(episode, refusal)
             return self._scored(found, facts, ())
         shots = await asyncio.to_thread(gather, episode, self._read, self.settings.evidence)
         if not shots:
@@ -163,6 +165,15 @@ class RubricJudge:
         keys = [shot for shot in shots[:-1] if relevance[shot.number] >= wanted.relevance]
         best = sorted(keys, key=lambda shot: (-relevance[shot.number], -shot.number))[: wanted.most - 1]
         return (*sorted(best, key=lambda shot: shot.number), shots[-1])
+
+    async def _refusal_at_the_end(self, episode: Episode, spent: Spent) -> str | None:
+        """How the website refused in the last screenshot, if it did: no answer is no failure of the agent's then."""
+        shots = await asyncio.to_thread(gather, episode, self._read, self.settings.evidence)
+        if not shots:
+            return None
+        blocking = (await self._ask(look_question(episode.task, shots[-1:]), self.models.look, spent)).blocking
+        sure = blocking.blocked and blocking.confidence >= self.settings.evidence.sure_of_blocking
+        return blocking.reason if sure else None
 
     def _enlarge(self, shots: tuple[Shot, ...]) -> Shown:
         return [(shot, enlarged(shot, self._read, self.settings.evidence.width)) for shot in shots]

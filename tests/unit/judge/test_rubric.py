@@ -162,6 +162,24 @@ async def test_a_step_limit_without_an_answer_is_zero_without_a_call(model: Judg
     assert not model.kinds
 
 
+@pytest.mark.parametrize("refused", [True, False])
+async def test_no_answer_on_what_may_be_a_refusal_is_looked_at_first(
+    model: JudgingModel, album: Album, refused: bool
+) -> None:
+    """The title of a challenge and no more: the rollout went on, and the agent gave up."""
+    pictures = [*walk(4), picture(challenge=refused)]
+    episode = make_episode(album.put, pictures, title="Just a moment...", answer=None, outcome=StepLimit(limit=5))
+    episode = episode.model_copy(update={"final_url": episode.steps[-1].url})
+    async with judging(settings_for(model), album) as judge:
+        verdict = (await judge.judge(episode)).verdict
+    assert model.kinds == ["Look"]
+    if refused:
+        assert isinstance(verdict, Unscorable)
+        assert verdict.reason.startswith("blocked: ")
+    else:
+        assert verdict == Scored(reward=0, reason="the agent gave no answer")
+
+
 @pytest.mark.parametrize("steps", [3, 12])
 async def test_a_website_that_refused_is_listed_and_not_scored(model: JudgingModel, album: Album, steps: int) -> None:
     listed: list[tuple[str, str]] = []
