@@ -356,3 +356,17 @@ async def test_a_page_cannot_take_the_place_of_our_script_by_the_name_of_an_elem
     assert sorted(mark.name for mark in page.first.marks or ()) == ["", "in a form", "marked", "title", "webgym"]
     assert "webgym" in (page.first.accessibility or "")
     assert page.first.truncated == ()
+
+
+async def test_an_outline_that_a_stalled_machine_cut_short_is_asked_for_again(visit: Visit, house: House):
+    page = await visit("/form", accessibility=True)
+    await house.ask(
+        page,
+        """{ const now = performance.now.bind(performance);
+          let stalls = 1;
+          performance.now = () => now() + (stalls && new Error().stack.includes('walk') ? 1000 * stalls-- : 0);
+          null }""",
+        type(None),
+    )
+    seen = await page.look(accessibility=True)
+    assert (seen.accessibility, seen.truncated) == (page.first.accessibility, ())

@@ -121,7 +121,7 @@ async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings
         stack.enter_context(sole(store.path))
         blocklist = BlockList(settings.blocklist or store.path.parent / "blocked.jsonl", hours=settings.engine.block_hours)
         planned, jobs = await asyncio.to_thread(jobs_of, settings, store, blocklist)
-        verified = all(has_verifier(one.task) for one in planned)
+        verified = any(has_verifier(one.task) for one in planned)
         judge = await _judge(stack, settings, store, (one.task for one in planned), blocklist)
         name = judge.name if judge is not None else None
         waiting = await asyncio.to_thread(unjudged, store, settings.iteration, judge.name) if judge is not None else []
@@ -167,8 +167,8 @@ async def _monitor(stack: AsyncExitStack, settings: RolloutSettings, rolling: Ro
     return await stack.enter_async_context(monitor(settings, rolling))
 
 
-def monitor(settings: RolloutSettings, rolling: Rolling) -> AbstractAsyncContextManager[str]:
-    """The monitor of a rollout; yields its address."""
+def monitor(settings: RolloutSettings, rolling: Rolling, port: int | None = None) -> AbstractAsyncContextManager[str]:
+    """The monitor of a rollout, at the port that the settings name unless told another; yields its address."""
     from webgym.watching import watching
 
     agent = settings.agent if settings.agent != "model" else f"{settings.model.dialect}/{settings.model.policy.model}"
@@ -180,7 +180,7 @@ def monitor(settings: RolloutSettings, rolling: Rolling) -> AbstractAsyncContext
         task=rolling.tasks.get,
         size=(session.width, session.height),
         asked=asked_at_once(settings),
-        port=settings.monitor or 0,
+        port=port or settings.monitor or 0,
     )
 
 

@@ -26,7 +26,8 @@ OFFERED = "rest, particulars, collectMarks, foreignFrame, foreignOrigin, outline
 def _script() -> str:
     """The files of `scripts/` as one: they share a scope that nothing else can reach, and offer the names above.
 
-    It stays if it is here already. To ask for the name would not do: an element with that id answers to it in every world."""
+    It stays if it is here already. To ask for the name would not do: an element with that id answers to it, in every world
+    of its document."""
     folder = resources.files("webgym.server").joinpath("scripts")
     parts = "\n".join(folder.joinpath(f"{name}.js").read_text() for name in PARTS)
     begin = "if (!Object.hasOwn(globalThis, 'webgym')) globalThis.webgym ="

@@ -1,8 +1,8 @@
 """The verdict on an episode, from the episode alone: each fact's checks, and every claim signed or seen.
 
 The task's id gives the checks, the steps' outlines say what was on screen, the signed state says what was done. Whatever
-is missing counts against the fact that needs it: no outline, nothing shown; no answer, nothing said; no state or one that
-was tampered with, nothing done.
+is missing counts against the fact that needs it: not on an outline, nothing shown; no answer, nothing said; no state or one
+that was tampered with, nothing done. An episode that was played without keeping outlines at all says nothing either way.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ def verify(episode: Episode) -> Scored | Unscorable:
         task = tasks.find(episode.task.id)
     except ConfigError as e:
         return Unscorable(reason=str(e))
+    if episode.final_visible is None and all(step.visible is None for step in episode.steps):
+        return Unscorable(reason="no outline of any page was kept: that is a rollout's doing, not the agent's")
     seen, states = glimpses(episode), _states(task.id.seed, episode)
     results = tuple(
         _result(place, fact, episode.answer, seen, states)

@@ -38,7 +38,13 @@ def solved(task: WorldTask, **changes: object) -> Episode:
         host: state.write(0, host, State(records=(Record(kind=kind, fields=values),)))
         for (host, kind), values in fields.items()
     }
-    given = {"steps": tuple(steps), "answer": task.answer, "state": kept, "outcome": Answered()} | changes
+    given = {
+        "steps": tuple(steps),
+        "final_visible": "",
+        "answer": task.answer,
+        "state": kept,
+        "outcome": Answered(),
+    } | changes
     return Episode(
         id="0" * 32, run="r", iteration=0, task=task.task(), agent="a", width=1280, height=768, started=0, ended=1, **given
     )  # fmt: skip
@@ -129,6 +135,12 @@ def test_no_answer_and_a_wrong_one_fail_every_fact_that_must_be_said(answer: str
     assert verdict.reward == 0
     assert all("answer" in fact.reason for fact in verdict.facts if not fact.met)
     assert not all(fact.met for fact in verdict.facts)
+
+
+def test_an_episode_played_without_outlines_says_nothing_of_the_agent():
+    verdict = verify.verify(solved(tasks.make(LOOKUP), steps=(), final_visible=None))
+    assert verdict.kind == "unscorable"
+    assert "no outline of any page was kept" in verdict.reason
 
 
 def test_a_right_answer_that_was_never_on_screen_fails():
