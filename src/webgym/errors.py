@@ -38,6 +38,8 @@ An infrastructure error is never a reward: whoever catches one of these records 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import ClassVar, Literal
 
@@ -195,6 +197,18 @@ SERVER_ERRORS: dict[str, type[ServerError]] = {kind.code: kind for kind in Serve
 def from_code(code: str, message: str, *, retry_after: float | None = None) -> ServerError:
     """The typed error for a code that came over the wire."""
     return SERVER_ERRORS.get(code, ServerError)(message, retry_after=retry_after)
+
+
+@contextmanager
+def ungrouped() -> Iterator[None]:
+    """Let what a task raised out of its task group as it is, if it is one of ours: a group has nothing to say to a person."""
+    try:
+        yield
+    except BaseExceptionGroup as several:
+        first = several.exceptions[0]
+        if all(isinstance(one, WebGymError) for one in several.exceptions):
+            raise first from first.__cause__
+        raise
 
 
 class blame:  # noqa: N801

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from webgym.errors import BrowserError, StaleLease, Unreachable, blame
+from webgym.errors import BrowserError, StaleLease, StoreError, Unreachable, blame, ungrouped
 
 
 async def test_a_foreign_error_gets_our_name_and_keeps_its_cause():
@@ -49,3 +49,29 @@ async def test_what_goes_well_is_left_alone():
     async with blame(Unreachable, "asking", within=0.05):
         pass
     await asyncio.sleep(0.1)  # the deadline is over with its block
+
+
+async def in_a_group(*errors: Exception) -> None:
+    async def fail(error: Exception) -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    with ungrouped():
+        async with asyncio.TaskGroup() as group:
+            for error in errors:
+                group.create_task(fail(error))
+
+
+async def test_errors_of_ours_leave_a_group_under_their_own_name():
+    ours = StoreError("the disk is broken")
+    with pytest.raises(StoreError) as left:
+        await in_a_group(ours)
+    assert left.value is ours
+    with pytest.raises(StaleLease):
+        await in_a_group(StaleLease("first"), StoreError("second"))
+
+
+async def test_a_bug_keeps_its_group_and_whatever_else_failed():
+    with pytest.raises(ExceptionGroup) as left:
+        await in_a_group(KeyError("x"), StoreError("y"))
+    assert len(left.value.exceptions) == 2

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from webgym.errors import RolloutStopped
+from webgym.errors import ConfigError, RolloutStopped
 from webgym.judging.running import Tally
 from webgym.loop import memory, training
 from webgym.loop.display import Display, Glance, of_rollout
@@ -146,8 +146,14 @@ class Stage:
         """The monitor of a rollout, at the address of the one before: whoever watches stays where they are."""
         if settings.monitor is None:
             return
-        port = urlsplit(self._monitor).port or settings.monitor
-        address = await stack.enter_async_context(monitor(settings.model_copy(update={"monitor": port}), rolling))
+        before = urlsplit(self._monitor).port
+        try:
+            address = await stack.enter_async_context(monitor(settings, rolling, port=before))
+        except ConfigError:
+            if before in (None, settings.monitor):
+                raise
+            # Any port would do when it was chosen, and somebody else has it now.
+            address = await stack.enter_async_context(monitor(settings, rolling))
         if address != self._monitor:
             self._monitor = address
             self.display.say(f"Monitor: {address}")
@@ -170,7 +176,9 @@ async def persistent(
         if played.failure is not None and (last or await steady()):
             raise played.failure
         if played.failure is None and played.unfinished:
-            raise Stopped
+            if stopped():
+                raise Stopped
+            raise RolloutStopped(f"the outcomes of {played.unfinished} episodes could not be written: is the disk full?")
         reasons = await failed()
         count = reasons.total()
         if played.failure is None and count <= most * played.planned:

@@ -27,7 +27,7 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
-from webgym.errors import DiskFull, RolloutStopped, StoreError, WebGymError
+from webgym.errors import DiskFull, RolloutStopped, StoreError, WebGymError, ungrouped
 from webgym.refusals import refused_by
 from webgym.rollout.blocking import BlockList
 from webgym.rollout.episode import Job, Player
@@ -111,10 +111,11 @@ class Engine:
             self._events.plan(job.id, job.task, job.planned.replica, limit=job.limit)
         gc.freeze()  # modules and plans stay: to look through them for garbage stops every episode for a tenth of a second
         try:
-            async with asyncio.TaskGroup() as self._work:
-                self._admitting = self._work.create_task(self._admit(), name="admit")
-                self._unjudged.extend((one, None) for one in unjudged)
-                self._judge_more()
+            with ungrouped():
+                async with asyncio.TaskGroup() as self._work:
+                    self._admitting = self._work.create_task(self._admit(), name="admit")
+                    self._unjudged.extend((one, None) for one in unjudged)
+                    self._judge_more()
             if self._stopping in ("straggler", "circuit_open"):
                 await self._cancel_unbegun(self._stopping)
             self._look_back()

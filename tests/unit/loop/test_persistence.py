@@ -85,10 +85,16 @@ async def test_a_rollout_that_stopped_itself_is_played_again_only_if_the_model_s
 
 
 async def test_a_person_who_stops_it_is_not_told_of_faults():
-    attempts = Attempts((Played(20, unfinished=4), 16))
+    attempts = Attempts((Played(20, unfinished=4), 16), stopped=True)
     with pytest.raises(Stopped):
         await attempts.persist()
     assert attempts.told == []
+
+
+async def test_outcomes_that_found_no_room_are_not_taken_for_a_persons_wish():
+    attempts = Attempts((Played(20, unfinished=4), 0))
+    with pytest.raises(RolloutStopped, match="the outcomes of 4 episodes could not be written: is the disk full"):
+        await attempts.persist()
 
 
 def recorded(path: Path, *outcomes: Infra | Cancelled, count: Callable[[Counter[str]], None]) -> None:

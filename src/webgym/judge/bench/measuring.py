@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
-from webgym.errors import WebGymError
+from webgym.errors import WebGymError, ungrouped
 from webgym.judge.bench.figures import Case
 from webgym.judge.bench.labelled import Labelled
 from webgym.types import Episode, Judgement, Unscorable
@@ -58,9 +58,10 @@ async def measure(
             cases.append(case)
             told(case)
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(at_once):
-            group.create_task(work())
+    with ungrouped():
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_once):
+                group.create_task(work())
     return sorted(cases, key=lambda case: case.episode)
 
 
