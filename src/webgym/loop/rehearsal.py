@@ -19,7 +19,7 @@ from rich.table import Table
 from webgym.errors import WebGymError
 from webgym.loop import estimate
 from webgym.loop.estimate import MERGED_BYTES, OPTIMIZER_BYTES, ROUNDED_BYTES, Shape, gib
-from webgym.loop.leakage import check_apart
+from webgym.loop.running import checked_tasks
 from webgym.loop.settings import LoopSettings
 from webgym.rollout.settings import Caps
 from webgym.train.readiness import devices_of
@@ -84,8 +84,13 @@ def _tasks(settings: LoopSettings) -> Iterator[Row]:
     if missing:
         yield Row("tasks", f"not checked: {', '.join(sorted(missing))} is not here")
         return
-    tested = check_apart(settings.tasks, test)
-    yield Row("tasks", f"{settings.tasks}: {len(tested)} test websites, none of them in train")
+    try:
+        tasks = checked_tasks(settings)  # what the run itself checks first
+    except WebGymError as e:
+        yield Row("tasks", str(e), wrong=True)
+        return
+    tested = f"{len(tasks.tested)} test websites, none of them in train" if settings.evaluation.every else "no evaluation"
+    yield Row("tasks", f"{settings.tasks}: {tested}; the judge is {tasks.judge}")
 
 
 def _model(_: LoopSettings, shape: Shape) -> Iterator[Row]:

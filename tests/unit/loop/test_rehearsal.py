@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.unit.loop.test_leakage import task, write
 from webgym.config import load
 from webgym.loop.rehearsal import rehearse
 from webgym.loop.settings import LoopSettings
 from webgym.train.tiny import make_tiny
+from webgym.types import Task
 
 ROOT = Path(__file__).parents[3]
 
@@ -95,3 +97,20 @@ def test_the_host_memory_of_a_merge_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     line = next(line for line in rehearsed("--config", "configs/train-lora-24gb.yaml").splitlines() if "host memory" in line)
     assert "49.0 GiB while the adapter is merged" in line
+
+
+def test_tasks_are_checked_as_the_run_itself_checks_them(tmp_path: Path):
+    model = make_tiny(tmp_path / "tiny")
+    train, test = task("worlds-a", "https://a.example", "train"), task("worlds-b", "https://b.example", "test")
+    leaking = task("worlds-c", "https://a.example", "test")
+
+    def said(*tasks: Task, status: int, more: tuple[str, ...] = ()) -> str:
+        file = write(tmp_path / "tasks.parquet", *tasks)
+        given = ["--run", str(tmp_path / "run"), "--tasks", str(file), "--checkpoint", str(model), "--train.batch=1", *more]
+        told = rehearsed(*given, "--engine.session.width=224", "--engine.session.height=160", status=status)
+        return next(line for line in told.splitlines() if "│ tasks" in line)
+
+    assert "1 test websites, none of them in train; the judge is worlds" in said(train, test, status=0)
+    assert "1 websites have training tasks" in said(train, leaking, status=1)
+    assert "has no test task" in said(train, status=1)
+    assert "no evaluation; the judge is worlds" in said(train, leaking, status=0, more=("--evaluation.every=0",))
