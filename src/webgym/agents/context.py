@@ -10,12 +10,11 @@
 Invariants. The task and the page now are always in it. Over the token budget, the oldest full rounds become lines, then the
 oldest lines go, then the list of elements is cut. An invalid reply is answered with what was wrong with it. Page words are
 one capped line each (`wording`). What is stored (`Prompt.turns`, images by hash) and what is sent (`Prompt.messages`) are
-two views of one thing: `messages_of` and `turns_of` lead from one to the other. Only images of the last prompt are held.
+two views of one thing: `messages_of` leads from the first to the second. Only images of the last prompt are held.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -84,20 +83,6 @@ class Prompt:
     def tokens(self) -> int:
         """Tokens it may have, on the careful side."""
         return sum(said.tokens for said in self.said)
-
-
-def turns_of(messages: Sequence[Message]) -> tuple[Turn, ...]:
-    """What is stored of a prompt that was sent."""
-    return tuple(
-        Turn(
-            role=message.role,
-            parts=tuple(
-                ImagePart(sha256=hashlib.sha256(part.data).hexdigest()) if isinstance(part, Image) else TextPart(text=part)
-                for part in message.parts
-            ),
-        )
-        for message in messages
-    )
 
 
 def messages_of(turns: Sequence[Turn], load: Callable[[str], bytes]) -> tuple[Message, ...]:

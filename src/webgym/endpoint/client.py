@@ -38,7 +38,7 @@ from webgym.endpoint.cache import Cache, StoredReply, key_of
 from webgym.endpoint.cost import Charge, Meter, Usage
 from webgym.endpoint.limits import Clock, Limits, Sleep
 from webgym.endpoint.messages import Message, body_of, draw_mark, weigh, weigh_text
-from webgym.endpoint.replies import Check, read, repair, text_of
+from webgym.endpoint.replies import Check, read, repair
 from webgym.endpoint.settings import EndpointSettings
 from webgym.endpoint.transport import Transport, backoff, read_key
 from webgym.errors import EndpointDown, UnusableReply
@@ -61,7 +61,7 @@ class Answer(Generic[M]):
 @dataclass(frozen=True)
 class _Question:
     messages: tuple[Message, ...]
-    schema: dict[str, Any] | None
+    schema: dict[str, Any]
     name: str
     version: str
 
@@ -160,10 +160,6 @@ class Endpoint:
         finally:
             spent(paid.usage)
 
-    async def say(self, messages: Sequence[Message], *, version: str) -> str:
-        """Plain words; what was refused, cut or empty raises UnusableReply."""
-        return text_of(await self._reply(_Question(tuple(messages), None, "", version), _Paid(), fresh=False))
-
     def known(self, messages: Sequence[Message], kind: type[M], *, version: str, check: Check[M] | None = None) -> M | None:
         """The record, if it can be had from the cache alone."""
         question = self._question(messages, kind, version)
@@ -179,7 +175,7 @@ class Endpoint:
 
     def most(self, messages: Sequence[Message], schema: object) -> Usage:
         """What one try can weigh."""
-        form = weigh_text(msgspec.json.encode(schema).decode()) if schema is not None else 0
+        form = weigh_text(msgspec.json.encode(schema).decode())
         weight = weigh(messages, image_tokens=self.settings.image_tokens)
         return Usage(weight + form, self.settings.sampling.max_tokens)
 
@@ -277,10 +273,10 @@ class Endpoint:
             **sampling.model_dump(exclude={"max_tokens"}, exclude_none=True),
             **self.settings.extra_body,
         }
-        if question.schema is not None and self.settings.structure == "json_schema":
+        if self.settings.structure == "json_schema":
             form = {"name": question.name, "schema": question.schema, "strict": True}
             fields["response_format"] = {"type": "json_schema", "json_schema": form}
-        elif question.schema is not None and self.settings.structure == "json_object":
+        elif self.settings.structure == "json_object":
             fields["response_format"] = {"type": "json_object"}
         return body_of(question.messages, fields, draw_mark(question.messages))
 

@@ -7,16 +7,15 @@ counted beside it and never as a failure of the agent, so a rate says how much i
 from __future__ import annotations
 
 from collections import Counter
-from math import sqrt
 from typing import Final
 
 from pydantic import Field
 
+from webgym.judge.bench.figures import wilson_interval
 from webgym.store import Run
 from webgym.types import DifficultyBand, Episode, Scored, Verdict, Wire
 
 BANDS: Final[tuple[DifficultyBand, ...]] = ("easy", "medium", "hard")
-Z95: Final = 1.959964
 
 
 class Rate(Wire):
@@ -32,11 +31,7 @@ class Rate(Wire):
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of Wilson, which is honest for few episodes and for shares near 0 and 1."""
-        if not self.of:
-            return 0.0, 1.0
-        n, share, z2 = self.of, self.passed / self.of, Z95 * Z95
-        middle, half = share + z2 / (2 * n), Z95 * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-        return max(0.0, (middle - half) / (1 + z2 / n)), min(1.0, (middle + half) / (1 + z2 / n))
+        return wilson_interval(self.share, self.of) if self.share is not None else (0.0, 1.0)
 
     def __add__(self, other: Rate) -> Rate:
         return Rate(passed=self.passed + other.passed, of=self.of + other.of)

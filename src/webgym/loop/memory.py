@@ -9,44 +9,28 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final
 
 import psutil
 
 from webgym.errors import TrainError
+from webgym.train.serving.process import alive, resident
 
 MB: Final = 1 << 20
 _LOOK: Final = 0.1
 
 
 def held() -> int:
-    """Bytes resident in this process and all below it. Shared pages count once for each, so it is an upper bound."""
-    total = 0
+    """Bytes resident in this process and all below it, an upper bound."""
     me = psutil.Process()
-    for process in (me, *me.children(recursive=True)):
-        with suppress(psutil.Error):
-            total += process.memory_info().rss
-    return total
+    return resident((me, *me.children(recursive=True)))
 
 
 async def gone(processes: Iterable[psutil.Process], what: str, *, within: float) -> None:
     """Wait until none of these runs; what is still there then is an error, with how much it holds."""
-    left, until = [one for one in processes if _alive(one)], time.monotonic() + within
-    while left := [one for one in left if _alive(one)]:
+    left, until = list(processes), time.monotonic() + within
+    while left := [one for one in left if alive(one)]:
         if time.monotonic() > until:
-            names = ", ".join(f"{one.pid} ({_resident(one) // MB} MB)" for one in left[:5])
+            names = ", ".join(f"{one.pid} ({resident([one]) // MB} MB)" for one in left[:5])
             raise TrainError(f"{what} was stopped and still holds memory, in processes {names}")
         await asyncio.sleep(_LOOK)
-
-
-def _alive(process: psutil.Process) -> bool:
-    with suppress(psutil.Error):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
-
-
-def _resident(process: psutil.Process) -> int:
-    with suppress(psutil.Error):
-        return int(process.memory_info().rss)
-    return 0

@@ -43,16 +43,3 @@ class ReplayStatistics(Wire):
     kept_by_iteration: dict[int, int] = Field({}, description="Samples by the iteration they come from.")
     tasks: int = Field(0, description="Different tasks among the samples.")
     websites: int = Field(0, description="Different websites among the samples.")
-
-    def rows(self) -> list[tuple[str, int]]:
-        """The account as a table, from what was planned to what was kept."""
-        return [
-            ("episodes planned", self.planned),
-            *((f"  left out: {reason}", count) for reason, count in self.episodes_dropped.items()),
-            ("episodes used", self.used),
-            *((f"  steps left out: {reason}", count) for reason, count in self.dropped.items()),
-            ("samples kept", self.kept),
-            *((f"  of iteration {iteration}", count) for iteration, count in self.kept_by_iteration.items()),
-            ("tasks", self.tasks),
-            ("websites", self.websites),
-        ]

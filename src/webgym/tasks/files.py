@@ -18,7 +18,7 @@ from functools import reduce
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -176,10 +176,6 @@ class Staged:
             self._staging.replace(self.path)
         else:
             self._staging.unlink(missing_ok=True)
-
-
-class TaskSink(Protocol):
-    def add(self, task: Task) -> None: ...
 
 
 class ParquetWriter:

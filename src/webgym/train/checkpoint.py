@@ -1,8 +1,8 @@
 """Checkpoints on disk: a folder that is whole, or that nobody sees.
 
 A checkpoint is written under a staging name. When every file is on the disk, `complete.json` is written with the size of
-each, and the folder gets its name. A folder without that file, or whose files are not the ones it lists, is no checkpoint:
-whoever looks for the newest passes over it.
+each, and the folder gets its name. A folder without that file, or whose files are not the ones it lists, is no checkpoint
+(`is_complete`).
 
     model.safetensors, config.json, tokenizer and processor files    what a model server loads
     optimizer/     the optimiser's state, for the next job
@@ -85,15 +85,6 @@ def read_complete(folder: Path) -> Complete | None:
 
 def is_complete(folder: Path) -> bool:
     return read_complete(folder) is not None
-
-
-def newest(folder: Path) -> Path | None:
-    """The whole checkpoint of the latest iteration among the folders in a folder."""
-    found = {}
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if not path.name.startswith(".") and (complete := read_complete(path)):
-            found[complete.iteration] = path
-    return found[max(found)] if found else None
 
 
 def sweep(folder: Path) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Literal, Protocol
 
 from webgym.types import FactGroup, FactResult, Wire
 
@@ -18,7 +18,6 @@ Doing = Literal[
     "planned", "waiting", "navigating", "screenshot", "model", "executing", "saving", "judging",
     "done", "failed", "cancelled",
 ]  # fmt: skip
-DOINGS: Final[tuple[Doing, ...]] = get_args(Doing)
 ENDS: Final[frozenset[Doing]] = frozenset({"done", "failed", "cancelled"})
 
 LONGEST_WHY: Final = 240

@@ -224,7 +224,7 @@ async def play(hands: Hands, task: WorldTask, port: int, agent: Agent = "oracle"
 
 
 def wrong(task: WorldTask) -> str:
-    """An answer of the right form with other values."""
+    """Another value for each that the answer must say, and no more words: it is the check that is tried, not a judge."""
     said = []
     for group in task.groups:
         for fact in group.facts:

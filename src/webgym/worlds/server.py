@@ -122,10 +122,6 @@ class WorldServer:
         await asyncio.wait({self._serving}, timeout=START_SECONDS)
         self._socket.close()
 
-    async def ended(self) -> None:
-        """Wait until the server stops."""
-        await asyncio.wait({self._serving})
-
     def url(self, host: str, path: str = "/") -> str:
         return f"http://{host}:{self.port}{quote(path, safe='/?=&%')}"
 

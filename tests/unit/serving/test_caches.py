@@ -71,10 +71,3 @@ def test_prefixes_stay_within_their_bytes():
     for n in range(5):
         prefixes.keep(array([n] * 8), kept([n] * 8))
     assert [prefixes.longest(array([n] * 8))[0] for n in range(5)] == [0, 0, 0, 0, 8]
-
-
-def test_nothing_is_known_after_clear():
-    prefixes = Prefixes(1 << 20)
-    prefixes.keep(array([1, 2]), kept([1, 2]))
-    prefixes.clear()
-    assert prefixes.longest(array([1, 2])) == (0, None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from webgym.errors import StoreError
-from webgym.train.checkpoint import COMPLETE, is_complete, newest, publishing, read_complete, sweep
+from webgym.train.checkpoint import COMPLETE, is_complete, publishing, read_complete, sweep
 
 
 def write(folder: Path, iteration: int) -> Path:
@@ -23,12 +23,11 @@ def write(folder: Path, iteration: int) -> Path:
     return final
 
 
-def test_the_newest_is_of_the_latest_iteration_whatever_its_name(tmp_path: Path) -> None:
-    assert newest(tmp_path / "nothing here") is None
-    last = [write(tmp_path, iteration) for iteration in (2, 10, 9)][1]
-    assert newest(tmp_path) == last
-    found = read_complete(last)
+def test_a_checkpoint_says_its_iteration_and_the_size_of_every_file(tmp_path: Path) -> None:
+    assert read_complete(tmp_path / "nothing here") is None
+    found = read_complete(write(tmp_path, 10))
     assert found is not None
+    assert found.iteration == 10
     assert found.files == {"model.safetensors": 1000, "optimizer/moments.safetensors": 10}
 
 
@@ -45,7 +44,7 @@ def test_a_folder_that_is_not_what_it_says_is_no_checkpoint(tmp_path: Path, dama
         case "torn complete.json":
             (broken / COMPLETE).write_bytes((broken / COMPLETE).read_bytes()[:40])
     assert not is_complete(broken)
-    assert newest(tmp_path) == whole
+    assert is_complete(whole)
 
 
 KILLED = """
@@ -69,15 +68,15 @@ with checkpoint.publishing(folder / "000002", iteration=2) as staging:
 
 
 @pytest.mark.parametrize("moment", ["writing", "sealing", "renaming"])
-def test_a_writer_killed_half_way_is_passed_over_and_its_remains_are_swept(tmp_path: Path, moment: str) -> None:
+def test_a_writer_killed_half_way_leaves_no_checkpoint_and_its_remains_are_swept(tmp_path: Path, moment: str) -> None:
     whole = write(tmp_path, 1)
     ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), moment], timeout=60, env=os.environ)
     assert ended.returncode == -signal.SIGKILL
-    assert newest(tmp_path) == whole
+    assert not is_complete(tmp_path / "000002")
     assert sweep(tmp_path) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["000001"]
-    assert newest(tmp_path) == whole
-    assert write(tmp_path, 2) == newest(tmp_path)
+    assert list(tmp_path.iterdir()) == [whole]
+    assert is_complete(whole)
+    assert is_complete(write(tmp_path, 2))
 
 
 def test_a_whole_checkpoint_is_not_written_over_and_an_error_leaves_nothing(tmp_path: Path) -> None:

@@ -178,12 +178,16 @@ def wilson(hits: float, of: float, independent: float | None = None) -> Estimate
     """A share and Wilson's interval, as wide as `independent` cases warrant (all of them unless told)."""
     if of <= 0:
         return Estimate(value=None, low=None, high=None, of=0)
-    n = min(of, of if independent is None else max(1.0, independent))
     share = hits / of
-    middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z / (1 + Z * Z / n) * math.sqrt(share * (1 - share) / n + Z * Z / (4 * n * n))
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return Estimate(value=share, low=min(low, share), high=max(high, share), of=round(of))
+    low, high = wilson_interval(share, min(of, of if independent is None else max(1.0, independent)))
+    return Estimate(value=share, low=low, high=high, of=round(of))
+
+
+def wilson_interval(share: float, of: float) -> tuple[float, float]:
+    """Wilson's interval of a share of so many, at least one; the share is always in it, rounding or not."""
+    middle = (share + Z * Z / (2 * of)) / (1 + Z * Z / of)
+    half = Z / (1 + Z * Z / of) * math.sqrt(share * (1 - share) / of + Z * Z / (4 * of * of))
+    return max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))
 
 
 def kappa(clusters: Sequence[Counts], *, seed: int = 0) -> Estimate:

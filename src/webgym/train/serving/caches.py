@@ -1,6 +1,7 @@
 """What is kept so that it need not be reckoned again: images that were read, and the keys and values of earlier prompts.
 
-Both are bounded in bytes and forget what was used longest ago. What depends on weights is emptied when they change.
+Both are bounded in bytes and forget what was used longest ago. What depends on weights belongs to their runner and goes with
+it.
 """
 
 from __future__ import annotations
@@ -41,11 +42,6 @@ class ByteCache(Generic[T]):
             while self._used > self._capacity:
                 _, (_, dropped) = self._values.popitem(last=False)
                 self._used -= dropped
-
-    def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
-            self._used = 0
 
 
 @dataclass(frozen=True)
@@ -94,10 +90,6 @@ class Prefixes:
         while self._used > self._capacity:
             _, dropped = self._kept.popitem(last=False)
             self._used -= dropped.size
-
-    def clear(self) -> None:
-        self._kept.clear()
-        self._used = 0
 
 
 def shared(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:

@@ -14,7 +14,7 @@ import os
 import secrets
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -108,7 +108,7 @@ class ServerProcess:
             with contextlib.suppress(psutil.Error):
                 if process.environ().get(MARK) == self._mark:
                     found[process.pid] = process
-        return [process for process in found.values() if _alive(process)]
+        return [process for process in found.values() if alive(process)]
 
     async def hears(self, opening: str) -> str | None:
         """The first line that begins so, from now on or among the last ones; None if the process ends without it."""
@@ -126,7 +126,7 @@ class ServerProcess:
     async def stop(self) -> Freed:
         """End it and everything it started; raises EndpointDown if something is left."""
         tree = await asyncio.to_thread(self.tree)
-        before = _resident(tree)
+        before = resident(tree)
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -144,7 +144,7 @@ class ServerProcess:
     async def _sweep(self, known: Sequence[psutil.Process]) -> int:
         """Kill what the guard could not, which is nothing unless it was killed itself; the memory that is left: none."""
         for _ in range(int(guard.GRACE / POLL_SECONDS)):
-            left = [*filter(_alive, known), *await asyncio.to_thread(self.tree)]
+            left = [*filter(alive, known), *await asyncio.to_thread(self.tree)]
             if not left:
                 return 0
             log.error("%s left processes behind: killing %s", self._name, [process.pid for process in left])
@@ -152,7 +152,7 @@ class ServerProcess:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             await asyncio.sleep(POLL_SECONDS)
-        raise EndpointDown(f"{self._name} left {_resident(left) >> 20} MiB behind, in processes that cannot be killed")
+        raise EndpointDown(f"{self._name} left {resident(left) >> 20} MiB behind, in processes that cannot be killed")
 
     async def _hear(self, write_to: Path | None) -> None:
         assert self._process.stdout is not None
@@ -187,15 +187,17 @@ async def _line(output: asyncio.StreamReader) -> bytes:
             continue
 
 
-def _alive(process: psutil.Process) -> bool:
+def alive(process: psutil.Process) -> bool:
+    """Whether it runs; one that has ended and that nobody has waited for does not."""
     with contextlib.suppress(psutil.Error):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
 
 
-def _resident(tree: Sequence[psutil.Process]) -> int:
+def resident(processes: Iterable[psutil.Process]) -> int:
+    """Bytes that they hold together. Shared pages count once for each, so it is an upper bound."""
     total = 0
-    for process in tree:
+    for process in processes:
         with contextlib.suppress(psutil.Error):
             total += process.memory_info().rss
     return total

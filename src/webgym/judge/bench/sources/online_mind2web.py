@@ -26,7 +26,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from webgym.errors import ConfigError
 from webgym.judge.bench.importing import Fault, Found, LeftOut, Moment, Record, problems
 
-V2: Final = "online-mind2web-v2"
 SUFFIX: Final = "_human_label"
 ENDING: Final = "TASK_COMPLETE"
 MAX_JSON: Final = 64 << 20
