@@ -7,7 +7,7 @@ Coordinates are CSS pixels of the viewport; translating a model's own grid to pi
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints, model_validator
 
@@ -346,6 +346,9 @@ class Turn(Wire):
 
     role: Literal["system", "user", "assistant"]
     parts: tuple[Annotated[TextPart | ImagePart, Field(discriminator="kind")], ...]
+
+
+CUT: Final = ("length", "max_tokens")  # how servers say in `finish` that a reply was cut off
 
 
 class Reply(Wire):

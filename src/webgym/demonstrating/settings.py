@@ -9,19 +9,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webgym.rolling.settings import OfflineWeb, RolloutParts, RolloutSettings
 from webgym.train.job import TrainSettings
+from webgym.worlds.sites import KINDS
 
 Sites = Annotated[int, Field(ge=1, le=10_000)]
 
 
 class Practice(BaseModel):
-    """Websites to train and to test on. The demonstrations show none of them, and `shown` others of their kinds."""
+    """Websites to train and to test on. The demonstrations show none of them, and `shown` others of each of their kinds
+    that is not shown anyway."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kinds: tuple[str, ...] = Field((), description="Kinds of sites; all if none is named.")
     train_sites: Sites = Field(100, description="Websites of each kind to train on.")
     test_sites: Sites = Field(20, description="Websites of each kind to test on.")
-    shown: Annotated[int, Field(ge=0, le=10_000)] = Field(0, description="Demonstrations on each of these kinds, too.")
+    shown: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        0, description="Demonstrations on each of these kinds, too, unless it is among those shown already."
+    )
     each: Annotated[int, Field(ge=1, le=100)] = Field(3, description="Tasks of a website to train on; one is tested.")
 
 
@@ -43,7 +47,12 @@ class WarmUpSettings(RolloutParts):
     @property
     def episodes(self) -> int:
         """Demonstrations of all kinds together."""
-        return self.demonstrations + self.practice.shown * len(self.practice.kinds)
+        return self.demonstrations + self.practice.shown * len(self.added_kinds)
+
+    @property
+    def added_kinds(self) -> tuple[str, ...]:
+        """Kinds to practise that `kinds` does not show; none if it shows them all."""
+        return tuple(sorted(set(self.practice.kinds or KINDS) - set(self.kinds or KINDS)))
 
     def rollout(self, shown: Path) -> RolloutSettings:
         """The demonstrations as a rollout of their own."""

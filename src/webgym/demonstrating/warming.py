@@ -82,7 +82,8 @@ def write_families(settings: WarmUpSettings, shown: Path) -> None:
     if not shown.exists():
         sites = -(-settings.demonstrations // len(settings.kinds or KINDS))
         known = opening(web.seed, "demonstrations", sites, settings.kinds, port=web.port)
-        few = opening(web.seed, "demonstrations", practice.shown, practice.kinds, port=web.port)
+        added = settings.added_kinds  # no kinds at all would stand for all of them
+        few = opening(web.seed, "demonstrations", practice.shown, added, port=web.port) if added else ()
         write_tasks(shown, chain(islice(known, settings.demonstrations), few))
 
 

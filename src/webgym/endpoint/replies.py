@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from webgym.endpoint.cache import StoredReply
 from webgym.endpoint.messages import Message
 from webgym.errors import UnusableReply
+from webgym.types import CUT
 
 M = TypeVar("M", bound=BaseModel)
 Check = Callable[[M], str | None]
@@ -31,7 +32,7 @@ def text_of(reply: StoredReply) -> str:
     """The words of a reply that ended by itself."""
     if reply.refusal or reply.finish in REFUSALS:
         raise UnusableReply(f"the model refused: {reply.refusal[:200] or reply.finish}", fault="refused")
-    if reply.finish == "length":
+    if reply.finish in CUT:
         raise UnusableReply(f"the reply was cut at {reply.output} tokens", fault="cut")
     if not reply.text.strip():
         raise UnusableReply(f"the reply is empty (finish reason {reply.finish[:40]!r})", fault="empty")

@@ -2,7 +2,8 @@
 
 A *breach* means that a promise was broken, or that bytes were damaged after they were written. *Debris* is what a crash
 leaves and the next opening of the run clears away: no reader ever sees it, and it breaks nothing. An audit writes nothing;
-`repair` opens the run, which clears the debris, sets aside what is damaged, and is followed by a second audit.
+`repair` opens the run, which clears the debris, writes records anew that contradict their files, sets aside what is damaged,
+and is followed by a second audit. Opening alone reads no file that has a record, so it cannot see that the two disagree.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Report:
 
 RESUME = "resume the rollout: it finishes the plan"
 REOPEN = "nothing: the next opening of the run clears it, `webgym audit RUN --repair` does it now"
+REWRITE = "`webgym audit RUN --repair` writes the record anew from the file, which is right"
 SET_ASIDE = "`webgym audit RUN --repair` sets it aside; the others load"
 MISSING = "`webgym audit RUN --repair` counts the episode as failed; the others load"
 BY_HAND = "look at it and move it out of the run: the store did not write it"
@@ -72,7 +74,11 @@ def audit(path: str | Path, *, finished: bool = False, repair: bool = False) -> 
 
 
 def _repair(run: Run, report: Report) -> None:
-    """Set aside the episodes that cannot be trusted; images that are not their name's bytes go with them."""
+    """Put wrong records right, then set aside the episodes that cannot be trusted; images that are not their name's bytes go
+    with them."""
+    for finding in report.findings:
+        if finding.episode is not None and finding.remedy == REWRITE:
+            run.correct(finding.episode)
     for finding in report.findings:
         path = run.path / finding.where
         if finding.remedy == SET_ASIDE and path.is_relative_to(run.path / "images") and path.is_file():
@@ -155,8 +161,10 @@ class _Audit:
                 self._debris(path, "has no terminal record yet")
                 self._report.unfinished -= 1
                 self._report.committed += 1
-            elif not record.stored or record.outcome != episode.outcome:
-                self._breach(path, f"ended {episode.outcome.kind}, its record says otherwise", REOPEN)
+            elif not record.stored:
+                self._breach(path, f"ended {episode.outcome.kind}, its record knows of no file", REOPEN)
+            elif record.outcome != episode.outcome:
+                self._breach(path, f"ended {episode.outcome.kind}, its record says otherwise", REWRITE, path.stem)
             self._seen(path, episode)
         return found
 

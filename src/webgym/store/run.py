@@ -256,8 +256,18 @@ class Run:
                 elif record is None or not record.stored:
                     self._adopt(path)
 
+    def correct(self, episode: str) -> None:
+        """Write a kept episode's record anew from its file: where the two disagree, the file is right."""
+        self._writable()
+        path = self.files.path(self._iteration(episode), episode)
+        with self._alone():
+            self.ledger.refresh()
+            if path.exists():
+                self._adopt(path)
+
     def _adopt(self, path: Path) -> bool:
-        """Write the record of an episode file that has none; a damaged file is set aside. The caller holds the lock."""
+        """Write the record that an episode file stands for, in place of any other; a damaged file is set aside. The caller
+        holds the lock."""
         try:
             episode = self.files.read(path)
         except Damaged as e:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import signal
 import sys
 from collections import Counter
@@ -27,6 +26,7 @@ from pydantic import Field
 from webgym import logs
 from webgym.config import Settings, load
 from webgym.errors import Unreachable, WebGymError, blame
+from webgym.refusals import Page, find_refusal
 from webgym.tasks.files import TaskFile
 from webgym.tasks.flow import in_order
 from webgym.tasks.health import State, Visited, now, read_health, write_health
@@ -40,12 +40,8 @@ Visit = Callable[[str], Awaitable[Observation]]
 
 INCOMPLETE: Final = 1
 STOPPED: Final = 130
+# Of a website's front page these say enough alone: it is there, and not for us. A 503 needs another sign to be a refusal.
 TURNED_AWAY: Final = frozenset({401, 403, 407, 429, 451})
-_CHALLENGE: Final = re.compile(
-    r"just a moment|attention required|access (to this page )?(is |has been )?denied|are you (a )?(human|robot)|captcha"
-    r"|verif(y|ying) (that )?you are (a )?human|security check|pardon our interruption|bot (detection|protection)",
-    re.IGNORECASE,
-)
 
 
 class ProbeSettings(Settings):
@@ -79,10 +75,11 @@ def judge(website: str, seen: Observation, at: datetime) -> Visited:
     arrived = canonical_origin(seen.url)
     if seen.navigation_error is not None:
         return found("dead", seen.navigation_error)
+    # What is only suspected counts too: a block is forgotten after some hours, and no episode ends by it.
+    if (refusal := find_refusal(Page(seen.url, seen.title, seen.status, seen.text or seen.accessibility))) is not None:
+        return found("blocked", refusal.reason)
     if seen.status in TURNED_AWAY:
         return found("blocked", f"status {seen.status}")
-    if _CHALLENGE.search(seen.title):
-        return found("blocked", seen.title)
     if seen.status is not None and seen.status >= 400:
         return found("dead", f"status {seen.status}")
     if not arrived:

@@ -20,7 +20,7 @@ from webgym.errors import ConfigError, StoreError
 from webgym.store.files import Disk
 from webgym.store.images import Images
 from webgym.store.samples import Sample
-from webgym.types import ImagePart, TextPart, Turn
+from webgym.types import CUT, ImagePart, TextPart, Turn
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Encoder:
             ids, logprobs = self._tokenizer(reply.text, add_special_tokens=False)["input_ids"], None
         else:
             ids, logprobs = list(reply.token_ids), reply.logprobs
-        if reply.finish != "length" and (not ids or ids[-1] != self._end):
+        if reply.finish not in CUT and (not ids or ids[-1] != self._end):
             ids = [*ids, self._end]
             logprobs = (*logprobs, math.nan) if logprobs is not None else None
         return ids, logprobs

@@ -21,7 +21,7 @@ from webgym.train.batches import held_back
 from webgym.train.encoding import Encoder, ImageFolders, load_processor
 from webgym.train.job import TrainJob, nothing_to_learn
 from webgym.train.objectives import check
-from webgym.types import Turn
+from webgym.types import CUT, Turn
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ def _expressible(sample: Sample) -> bool:
     asked = roles[1:] if roles[0] == "system" else roles
     texts = [part.text for turn in sample.prompt for part in turn.parts if part.kind == "text"]
     return (
-        sample.reply.finish != "length"
+        sample.reply.finish not in CUT
         and asked == _alternating(len(asked))
         and len(asked) % 2 == 1
         and not any(word in text for word in PLACEHOLDERS.values() for text in (*texts, sample.reply.text))

@@ -8,12 +8,13 @@ import pytest
 
 from webgym import demo
 from webgym.config import load
-from webgym.demonstrating.settings import WarmUpSettings
+from webgym.demonstrating.settings import Practice, WarmUpSettings
 from webgym.demonstrating.warming import write_families
 from webgym.errors import ConfigError
 from webgym.loop.leakage import check_apart
 from webgym.loop.settings import LoopSettings
 from webgym.tasks.files import TaskFile
+from webgym.worlds.sites import KINDS
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 
@@ -36,6 +37,27 @@ def test_no_website_is_shown_and_practised_or_tested(tmp_path):
     practised = {task.subdomain for task in rest}
     assert sum(task.subdomain in practised for task in first) == kinds * settings.practice.shown
     assert len(check_apart(settings.tasks_file, settings.tasks_file)) == kinds * 2
+
+
+@pytest.mark.parametrize(
+    ("kinds", "practised", "added"),
+    [
+        ((), (), 0),
+        ((), ("bank",), 0),
+        (("shop", "bank"), (), len(KINDS) - 2),
+        (("shop", "bank"), ("bank", "news"), 1),
+        (("shop",), ("bank", "news"), 2),
+    ],
+)
+def test_a_practised_kind_is_shown_too_unless_it_is_already(
+    tmp_path, kinds: tuple[str, ...], practised: tuple[str, ...], added: int
+):
+    practice = Practice(kinds=practised, train_sites=1, test_sites=1, shown=2)
+    settings = settings_in(tmp_path, "--demonstrations", "24").model_copy(update={"kinds": kinds, "practice": practice})
+    write_families(settings, tmp_path / "shown.parquet")
+    with TaskFile.open(tmp_path / "shown.parquet") as file:
+        shown = [task.id for task in file]
+    assert len(shown) == len(set(shown)) == settings.episodes == 24 + 2 * added
 
 
 def test_tasks_that_are_there_are_not_made_again(tmp_path):

@@ -97,7 +97,7 @@ async def test_a_broken_reply_is_asked_for_once_more_and_then_unscorable(reply: 
     assert len(model.kinds) == 2
 
 
-@pytest.mark.parametrize("finish", ["length", "content_filter"])
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "content_filter"])
 async def test_a_reply_that_did_not_end_by_itself_is_unscorable_however_good(finish: str) -> None:
     album = Album()
     model = JudgingModel(mangle=lambda kind, good: completion(b"", json.dumps(good), finish=finish))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import signal
 import socket
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psutil
@@ -17,7 +20,7 @@ from pydantic import ValidationError
 from tests.processes import command_line
 from webgym.errors import ConfigError, EndpointDown
 from webgym.train.serving.child import Embedded
-from webgym.train.serving.endpoint import check_checkpoint, model_server, serving
+from webgym.train.serving.endpoint import MOST_HEARD, ask, check_checkpoint, model_server, serving
 from webgym.train.serving.external import External
 from webgym.train.serving.settings import EmbeddedSettings, ExternalSettings, VllmSettings, key_for
 from webgym.train.serving.vllm import Vllm
@@ -134,6 +137,45 @@ class Theirs:
     async def _hook(self, request: web.Request) -> web.Response:
         self.told.append((await request.json())["checkpoint"])
         return web.Response(status=self.status)
+
+
+@asynccontextmanager
+async def answering(*pieces: bytes) -> AsyncIterator[str]:
+    """The root of a server that says these pieces to whoever asks, one after the other."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        with contextlib.suppress(ConnectionResetError):  # who has heard enough leaves
+            for piece in pieces:
+                await response.write(piece)
+                await asyncio.sleep(0.05)
+        return response
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+async def test_an_answer_in_several_pieces_is_heard_to_its_end_and_no_further_than_the_cap():
+    async with answering(b'{"took": ', b"1.5, ", b'"weights": "new"}') as root:
+        assert await ask("GET", root, within=10) == (200, '{"took": 1.5, "weights": "new"}')
+    async with answering(*[b"x" * (MOST_HEARD // 2 + 1)] * 3) as root:
+        assert await ask("GET", root, within=10) == (200, "x" * MOST_HEARD)
+
+
+async def test_a_reload_that_was_done_is_done_whatever_the_server_says_of_it(checkpoints: tuple[Path, Path]):
+    server = Embedded(EmbeddedSettings())
+    async with answering(b"done, ", b"not in JSON") as root:
+        server._root = root
+        await server.reload(checkpoints[1])
+    assert server.process is None  # none was started anew
 
 
 async def test_an_external_server_is_told_by_its_hook(checkpoints: tuple[Path, Path]):

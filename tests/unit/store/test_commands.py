@@ -10,8 +10,10 @@ import pytest
 from tests.unit.store.making import make_episode, make_judgement
 from webgym import cli
 from webgym.store import Run
+from webgym.store.audit import audit
 from webgym.store.episodes import images_of
 from webgym.store.export import Exported
+from webgym.types import StepLimit
 
 
 @pytest.fixture
@@ -38,6 +40,41 @@ def test_audit_repairs_when_asked(run: Run):
     assert cli.main(["audit", str(run.path)]) == 1
     assert cli.main(["audit", str(run.path), "--repair"]) == 0
     assert cli.main(["audit", str(run.path)]) == 0
+
+
+def falsify(run: Run) -> str:
+    """Let the first record say another outcome than its file; returns the episode."""
+    log = run.path / "outcomes.jsonl"
+    first, *others = map(json.loads, log.read_text().splitlines())
+    first["outcome"] = StepLimit(limit=3).model_dump()
+    log.write_text("".join(json.dumps(line) + "\n" for line in (first, *others)))
+    return str(first["episode"])
+
+
+def test_a_record_that_contradicts_its_file_is_written_anew_by_a_repair_and_by_nothing_else(run: Run):
+    log, episode = run.path / "outcomes.jsonl", falsify(run)
+    Run.open(run.path).close()
+    (breach,) = audit(run.path).breaches
+    assert "its record says otherwise" in breach.what
+    assert "--repair` writes the record anew" in breach.remedy
+    assert cli.main(["audit", str(run.path), "--repair"]) == 0
+    with Run.open(run.path, read_only=True) as again:
+        record = again.outcomes()[episode]
+        assert (record.outcome, record.stored) == (again.episode(episode).outcome, True)
+        assert len(again.outcomes()) == 2
+    lines = log.read_bytes()
+    assert cli.main(["audit", str(run.path), "--repair"]) == 0
+    assert log.read_bytes() == lines, "a good run is left as it is"
+
+
+def test_an_episode_with_a_wrong_record_and_a_lost_image_is_set_aside(run: Run):
+    episode = falsify(run)
+    with Run.open(run.path, read_only=True) as reader:
+        sha256 = reader.episode(episode).steps[0].screenshot
+    next(run.path.glob(f"images/*/{sha256}.*")).unlink()
+    assert cli.main(["audit", str(run.path), "--repair"]) == 0
+    with Run.open(run.path, read_only=True) as again:
+        assert again.outcomes()[episode].quarantined
 
 
 def test_damaged_bytes_do_not_drive_the_terminal(run: Run, capsys: pytest.CaptureFixture[str]):

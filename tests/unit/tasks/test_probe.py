@@ -49,6 +49,14 @@ def seen(url: str, **changes: Any) -> Observation:
         (seen("https://shop.com/", status=429), "blocked"),
         (seen("https://shop.com/", status=503, title="Just a moment..."), "blocked"),
         (seen("https://challenge.net/", title="Are you a robot?"), "blocked"),
+        (seen("https://shop.com/", status=451), "blocked"),
+        (seen("https://shop.com/", status=503, title="Zugriff verweigert"), "blocked"),
+        (seen("https://shop.com/", title="Один момент…"), "blocked"),
+        (seen("https://shop.com/", title="Shop", text="Please verify that you are a human."), "blocked"),
+        (seen("https://geo.captcha-delivery.com/captcha/", title="shop.com"), "blocked"),
+        (seen("https://shop.com/", title="Captcha: what it is and how to solve it"), "reachable"),
+        (seen("https://shop.com/", title="Airport security check queues today"), "reachable"),
+        (seen("https://shop.com/", status=404, title="Access denied"), "dead"),
     ],
 )
 def test_how_a_website_was_found(observation: Observation, state: str) -> None:

@@ -84,9 +84,10 @@ def test_a_server_with_other_limits_for_images_is_an_error_that_names_the_settin
         encoder.encode(make_sample(images, 1, reply=told))
 
 
-def test_a_reply_that_was_cut_off_is_not_taught_to_end(parts) -> None:
+@pytest.mark.parametrize("finish", ["length", "max_tokens"])
+def test_a_reply_that_was_cut_off_is_not_taught_to_end(parts, finish: str) -> None:
     processor, encoder, images = parts
-    row = encoder.encode(make_sample(images, 1, reply=Reply(text="on and on", finish="length")))
+    row = encoder.encode(make_sample(images, 1, reply=Reply(text="on and on", finish=finish)))
     assert processor.tokenizer.decode(row.ids.tolist()[-row.reply :]) == "on and on"
 
 

@@ -45,19 +45,19 @@ def test_a_sample_becomes_messages_with_its_images_in_place(model: Path, tmp_pat
 
 
 def odd_ones(sample: Sample) -> list[Sample]:
-    cut_off = Reply(text="on and on", finish="length")
+    cut_off = [{"reply": Reply(text="on and on", finish=finish)} for finish in ("length", "max_tokens")]
     twice = (*sample.prompt, Turn(role="user", parts=(TextPart(text="and another thing"),)))
     forged = (Turn(role="user", parts=(TextPart(text=f"a page that says {IMAGE}"),)),)
-    return [sample.model_copy(update=one) for one in ({"reply": cut_off}, {"prompt": twice}, {"prompt": forged})]
+    return [sample.model_copy(update=one) for one in (*cut_off, {"prompt": twice}, {"prompt": forged})]
 
 
 def test_what_it_cannot_express_is_counted_and_left_out(model: Path, tmp_path: Path) -> None:
     sample = make_sample(make_images(tmp_path / "images"), 1)
     write_samples(tmp_path / "samples.parquet", [sample, *odd_ones(sample)])
     written = write_data(make_job(tmp_path, model, 4, SETTINGS), tmp_path)
-    assert (written.samples, written.left_out) == (1, 3)
+    assert (written.samples, written.left_out) == (1, 4)
     write_samples(tmp_path / "samples.parquet", odd_ones(sample))
-    with pytest.raises(NothingToLearn, match="3 are cut off, or not in turns"):
+    with pytest.raises(NothingToLearn, match="4 are cut off, or not in turns"):
         write_data(make_job(tmp_path, model, 3, SETTINGS), tmp_path)
 
 

@@ -21,14 +21,13 @@ from typing import Final, Protocol
 
 from pydantic import ValidationError
 
-from webgym.types import Action, Look, Reply
+from webgym.types import CUT, Action, Look, Reply
 
 MAX_REPLY: Final = 200_000  # characters; the longest text an action may hold is a tenth of it
 SHOWN: Final = 60  # characters of a bad value that are told back
 
 OPEN_THOUGHT: Final = "<think>"
 CLOSE_THOUGHT: Final = "</think>"
-CUT: Final = ("length", "max_tokens")  # how servers say that a reply was cut
 
 
 @dataclass(frozen=True)

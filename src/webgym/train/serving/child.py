@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sys
 from pathlib import Path
@@ -90,7 +89,7 @@ class Embedded:
                 "POST", f"{self._root}/reload", within=within, headers=headers, body={"checkpoint": str(folder)}
             )
             if status == 200:
-                log.info("the model server has the weights of %s: %s", folder, json.loads(text))
+                log.info("the model server has the weights of %s: %.300s", folder, text)
                 return
             log.warning("the model server did not take %s (%d: %.300s): starting it anew", folder, status, text)
         except EndpointDown as e:

@@ -33,6 +33,7 @@ from webgym.train.serving.settings import EmbeddedSettings, ExternalSettings, Mo
 
 HEALTH_SECONDS: Final = 5.0
 POLL_SECONDS: Final = 0.2
+MOST_HEARD: Final = 1 << 16  # bytes of an answer
 
 Headers = Mapping[str, str]
 Body = Mapping[str, JsonValue]
@@ -124,13 +125,16 @@ async def ask(
     headers: Headers | None = None,
     body: Mapping[str, JsonValue] | None = None,
 ) -> tuple[int, str]:
-    """Status and text of one request to a server. Raises EndpointDown if there is no answer in time."""
+    """Status and text of one request to a server, up to a cap. Raises EndpointDown if there is no answer in time."""
     async with (
         blame(EndpointDown, f"{method} {url}", within=within),
         aiohttp.ClientSession() as http,
         http.request(method, url, json=body, headers=headers or {}, allow_redirects=False) as response,
     ):
-        return response.status, (await response.content.read(1 << 16)).decode(errors="replace")
+        heard = bytearray()
+        while len(heard) < MOST_HEARD and (piece := await response.content.read(MOST_HEARD - len(heard))):
+            heard += piece  # one read gives what has arrived, which may be less than there is
+        return response.status, heard.decode(errors="replace")
 
 
 async def command(url: str, *, within: float, headers: Headers | None = None, body: Body | None = None) -> str:
