@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
@@ -96,6 +97,8 @@ class Episodes:
     def read(self, path: Path) -> Episode:
         """The episode of a file, which must be the one its name says."""
         with trouble(f"reading {path}"):
+            if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device, in a run from elsewhere, has no end
+                raise Damaged(f"{path} is no file")
             data = path.read_bytes()
         episode = decode(data, path)
         if self.path(episode.iteration, episode.id) != path:

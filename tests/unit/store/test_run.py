@@ -196,6 +196,18 @@ def test_a_run_from_elsewhere_reaches_no_file_outside_its_folder(run: Run, tmp_p
     assert {path.name: path.read_text() for path in theirs.iterdir() if path.name in before} == before
 
 
+def test_what_is_no_file_is_no_episode(run: Run):
+    episode = make_episode(run)
+    run.commit(episode)
+    path = run.files.path(episode.iteration, episode.id)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(Damaged, match="is no file"):
+        run.episode(episode.id)
+    with pytest.raises(StoreError, match="No such file"):
+        run.files.read(path.with_name(f"{'0' * 32}.parquet"))
+
+
 def test_a_run_opened_to_be_read_writes_nothing(run: Run):
     (planned,) = run.plan(0, ["task-0"])
     with Run.open(run.path, read_only=True) as reader:
