@@ -7,8 +7,7 @@ Run it as `python -m webgym.train.native JOB.json`, or under `accelerate launch`
 however they are spread over batches and processes. On a CPU the same job gives the same bytes.
 
 Left out on purpose: packing (the attention kernels it needs are not everywhere, and sorting by length leaves little
-padding), schedules other than warm-up and constant (an iteration is a short stretch of a long training), and saving within
-a job.
+padding), and saving within a job.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ Both serve http://my-site.localhost:8090/ with the rest of the offline web. Let 
 
     webgym serve --egress.allow '*.localhost:8090'
 
-Tasks for it are lines of a jsonl file (see docs/tasks.md) whose `website` is that address. A kind of site that renders from
-a seed, with tasks that verify themselves, is one Python file: docs/worlds.md shows a whole one.
+Tasks for it are lines of a jsonl file whose `website` is that address (docs/worlds.md, "Your own site"). A kind of site that
+renders from a seed, with tasks that verify themselves, is one Python file: docs/worlds.md shows a whole one.
 """
 
 
