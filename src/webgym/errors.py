@@ -201,7 +201,7 @@ def from_code(code: str, message: str, *, retry_after: float | None = None) -> S
 
 @contextmanager
 def ungrouped() -> Iterator[None]:
-    """Let what a task raised out of its task group as it is, if it is one of ours: a group has nothing to say to a person."""
+    """Let what a task raised out of its task group as it is, if it is one of ours: a group says nothing to a person."""
     try:
         yield
     except BaseExceptionGroup as several:

@@ -197,6 +197,7 @@ def test_a_run_from_elsewhere_reaches_no_file_outside_its_folder(run: Run, tmp_p
 
 
 def test_what_is_no_file_is_no_episode(run: Run):
+    run.plan(0, ["task-0"])
     episode = make_episode(run)
     run.commit(episode)
     path = run.files.path(episode.iteration, episode.id)
