@@ -10,11 +10,13 @@ processes write the same files and none holds more than a few parts.
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Final
 
 from webgym.types import Split, Task
@@ -210,7 +212,7 @@ def generate(seed: int, train: int, *, port: int, workers: int) -> Iterator[Task
         for part in parts:
             yield from make_part(seed, part, port)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         waiting: list[Future[list[Task]]] = []
         for part in parts:
             waiting.append(pool.submit(make_part, seed, part, port))
@@ -218,6 +220,18 @@ def generate(seed: int, train: int, *, port: int, workers: int) -> Iterator[Task
                 yield from waiting.pop(0).result()
         while waiting:
             yield from waiting.pop(0).result()
+
+
+def _end_with_parent() -> None:
+    """A worker of a pool whose owner was killed would wait for work for ever."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def _parts(planned: Iterator[Order]) -> Iterator[list[Order]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections import Counter
 
+import psutil
 import pytest
 
+from tests.processes import running
 from webgym.errors import ConfigError
 from webgym.types import Answered, Episode, Infra, Step, Unscorable, Wait
 from webgym.worlds import catalogue, state, tasks, verify
@@ -209,3 +213,30 @@ def test_a_small_set_has_the_published_shape():
 
 def test_any_number_of_processes_makes_the_same_set():
     assert list(catalogue.generate(3, 400, port=8090, workers=2)) == list(catalogue.generate(3, 400, port=8090, workers=1))
+
+
+GENERATING = """
+import time
+from webgym.worlds.catalogue import generate
+
+if __name__ == "__main__":
+    tasks = generate(0, 50_000, port=8090, workers=2)
+    next(tasks)
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_workers_end_with_whoever_makes_tasks(tmp_path):
+    script = tmp_path / "generating.py"
+    script.write_text(GENERATING)
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as maker:
+        assert maker.stdout is not None
+        assert maker.stdout.readline() == "begun\n"
+        workers = [process.pid for process in psutil.Process(maker.pid).children(recursive=True)]
+        maker.kill()
+    assert len(workers) >= 2
+    until = time.monotonic() + 20
+    while any(map(running, workers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(running, workers))
