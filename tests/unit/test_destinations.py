@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
 from hypothesis import given
@@ -362,3 +362,13 @@ def test_urls_that_are_forbidden(url, says):
 def test_what_is_no_url_is_a_bad_request(url):
     with pytest.raises(BadRequest, match="url: "):
         EgressPolicy().check_url(url)
+
+
+def test_an_address_of_this_machine_is_opened_as_loopback_is():
+    address, ours = IPv4Address("1.2.3.4"), (ip_network("1.2.3.4/32"),)
+    assert EgressPolicy().refuses_address("a.example", address, 80) is None
+    assert EgressPolicy().refuses_address("a.example", address, 80, ours)
+    assert EgressPolicy(allow=("a.example",)).refuses_address("a.example", address, 80, ours) is None
+    assert EgressPolicy(allow=("1.2.3.4",)).refuses_address("b.example", address, 80, ours) is None
+    assert EgressPolicy(allow_private=True).refuses_address("a.example", address, 80, ours)
+    assert EgressPolicy().refuses_address("a.example", IPv4Address("1.2.3.5"), 80, ours) is None

@@ -38,7 +38,7 @@ from webgym.judge.criteria import (
 )
 from webgym.judge.evidence import ReadImage, Shot, enlarged, gather
 from webgym.judge.models import Models, Spent
-from webgym.judge.reading import Claims, ClaimsReply, Comparison, Fact, FactsReply, WholeReply, is_clear
+from webgym.judge.reading import Blocking, Claims, ClaimsReply, Comparison, Fact, FactsReply, WholeReply, is_clear
 from webgym.judge.settings import JudgeSettings
 from webgym.refusals import refused_by
 from webgym.types import Episode, FactResult, Judgement, Scored, Unscorable, Verdict, Wire
@@ -160,8 +160,8 @@ class RubricJudge:
             look = await self._ask(question, self.models.look, spent)
             relevance |= {one.screenshot: one.relevance for one in look.screenshots}
             # Only the end counts: a challenge on the way that was passed has blocked nothing.
-            if batch[-1] is shots[-1] and look.blocking.blocked and look.blocking.confidence >= wanted.sure_of_blocking:
-                return look.blocking.reason
+            if batch[-1] is shots[-1] and (refusal := self._surely(look.blocking)) is not None:
+                return refusal
         keys = [shot for shot in shots[:-1] if relevance[shot.number] >= wanted.relevance]
         best = sorted(keys, key=lambda shot: (-relevance[shot.number], -shot.number))[: wanted.most - 1]
         return (*sorted(best, key=lambda shot: shot.number), shots[-1])
@@ -171,9 +171,12 @@ class RubricJudge:
         shots = await asyncio.to_thread(gather, episode, self._read, self.settings.evidence)
         if not shots:
             return None
-        blocking = (await self._ask(look_question(episode.task, shots[-1:]), self.models.look, spent)).blocking
-        sure = blocking.blocked and blocking.confidence >= self.settings.evidence.sure_of_blocking
-        return blocking.reason if sure else None
+        look = await self._ask(look_question(episode.task, shots[-1:]), self.models.look, spent)
+        return self._surely(look.blocking)
+
+    def _surely(self, told: Blocking) -> str | None:
+        """How a website refused, if a first look is sure enough of it."""
+        return told.reason if told.blocked and told.confidence >= self.settings.evidence.sure_of_blocking else None
 
     def _enlarge(self, shots: tuple[Shot, ...]) -> Shown:
         return [(shot, enlarged(shot, self._read, self.settings.evidence.width)) for shot in shots]

@@ -69,9 +69,10 @@ _ZONES: Final[tuple[tuple[Network, str], ...]] = tuple(
 _GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 
+_OWN: Final = "of this machine or its network"  # in no table: whoever connects says which these are
+
 # What a rule for a name opens. The rest (metadata services, multicast, 0.0.0.0, tunnels) takes a rule for the
 # address.
-_OWN: Final = "of this machine or its network"
 _OPENED_BY_NAME: Final = frozenset({"loopback", _OWN, "private", "carrier-grade NAT", "for documentation", "for benchmarks"})
 _OPENED_AS_PRIVATE: Final = frozenset({"private", "carrier-grade NAT"})
 

@@ -24,15 +24,13 @@ Own = Callable[[], Sequence[Network]]
 class _OwnNetworks:
     """What the system says, remembered for a minute: a laptop changes its networks, a server never."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._known: tuple[Network, ...] = ()
+    def __init__(self) -> None:
+        self._known: Sequence[Network] = ()
         self._until = float("-inf")
 
     def __call__(self) -> Sequence[Network]:
-        if self._clock() >= self._until:
-            self._known = tuple(_networks())
-            self._until = self._clock() + _SECONDS
+        if (now := time.monotonic()) >= self._until:
+            self._known, self._until = _networks(), now + _SECONDS
         return self._known
 
 
