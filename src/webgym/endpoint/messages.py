@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 import msgspec
+import pybase64
 
 BYTES_PER_TOKEN: Final = 3
 TURN_TOKENS: Final = 8  # role and separators
@@ -35,11 +36,10 @@ class Image:
     detail: Literal["auto", "low", "high"] = "auto"
 
     @cached_property
-    def json(self) -> bytes:
+    def pieces(self) -> tuple[bytes, bytes, bytes]:
         """Its wire form, made once: an episode sends each of its screenshots again with the next few questions."""
         head = b'{"type":"image_url","image_url":{"detail":"%s","url":"data:image/%s;base64,'
-        quoted = memoryview(msgspec.json.encode(self.data))  # in base64, which needs no escapes, and twice as fast as Python
-        return b"".join((head % (self.detail.encode(), self.format.encode()), quoted[1:], b"}}"))
+        return head % (self.detail.encode(), self.format.encode()), pybase64.b64encode(self.data), b'"}}'
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Message:
         for number, part in enumerate(content):
             small += b"," if number else b""
             if isinstance(part, Image):
-                found += [small, part.json]
+                found += [small, *part.pieces]
                 small = b""
             else:
                 small += msgspec.json.encode({"type": "text", "text": part})

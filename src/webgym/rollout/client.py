@@ -34,7 +34,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import quote
@@ -83,26 +83,32 @@ class Timeouts:
     health: float = 5.0
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
+    """Every step makes one, and a `_Reply`: as dataclasses they would take several times as long to make."""
+
     operation: Operation
     host: Host
     method: str
     path: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes | None = field(default=None, repr=False)
+    headers: Mapping[str, str]
+    body: bytes | None = None
     extra: float = 0.0  # seconds on top of the operation's
+
+    def __repr__(self) -> str:
+        return self.doing  # headers and body may hold secrets
 
     @property
     def doing(self) -> str:
         return f"{self.operation} at {self.host.url}{self.path}"
 
 
-@dataclass(frozen=True)
-class _Reply:
-    doing: str
+class _Reply(msgspec.Struct, frozen=True):
+    request: _Request
     media: str
     data: bytes
+
+    def __repr__(self) -> str:
+        return f"answer to {self.request.doing}"
 
     def read(self, model: type[Model]) -> Model:
         """The answer as its type. What does not fit is described by its place alone: values may be secret."""
@@ -112,9 +118,11 @@ class _Reply:
             return model.model_validate_json(self.data)
         except ValidationError as e:
             places = ", ".join(".".join(map(str, d["loc"])) or "all of it" for d in e.errors(include_input=False)[:3])
-            raise ServerError(f"{self.doing}: the {self.media} answer is no {model.__name__}: see {places}") from None
+            raise ServerError(
+                f"{self.request.doing}: the {self.media} answer is no {model.__name__}: see {places}"
+            ) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
-            raise ServerError(f"{self.doing}: the {self.media} answer cannot be decoded: {e}") from None
+            raise ServerError(f"{self.request.doing}: the {self.media} answer cannot be decoded: {e}") from None
 
 
 @dataclass(frozen=True)
@@ -147,15 +155,15 @@ class _Transport:
             await self.sleep(pause)
 
     async def _once(self, request: _Request) -> _Reply:
-        doing, body = request.doing, None if request.body is None else (request.body,)
+        body = None if request.body is None else (request.body,)
         within = getattr(self.timeouts, request.operation) + request.extra
         try:
             answer = await request.host.ask(request.method, request.path, request.headers, body, within=within)
         except HttpError as e:
-            raise Unreachable(f"{doing}: {e}") from e
+            raise Unreachable(f"{request.doing}: {e}") from e
         if answer.cut:
-            raise ServerError(f"{doing}: the answer is over the cap of {self.http.cap} bytes")
-        reply = _Reply(doing, answer.media, answer.body)
+            raise ServerError(f"{request.doing}: the answer is over the cap of {self.http.cap} bytes")
+        reply = _Reply(request, answer.media, answer.body)
         if not 200 <= answer.status < 300:
             raise _refusal(answer.status, answer.header(b"retry-after"), reply)
         return reply
@@ -167,7 +175,7 @@ def _refusal(status: int, retry_after: str, reply: _Reply) -> ServerError:
         error = reply.read(protocol.ErrorBody).error
     except ServerError:  # perhaps of a proxy in between
         kind = {429: errors.Overloaded, 503: errors.Unavailable}.get(status, ServerError)
-        return kind(f"{reply.doing}: status {status} without a readable reason", retry_after=seconds)
+        return kind(f"{reply.request.doing}: status {status} without a readable reason", retry_after=seconds)
     return errors.from_code(error.code, error.message, retry_after=error.retry_after or seconds)
 
 

@@ -14,7 +14,7 @@ from webgym.rollout.settings import EngineSettings
 from webgym.store import Run
 from webgym.types import Screenshot
 
-THREADS: Final = 4  # that write: what they share, the interpreter and the disk, has no use for more
+THREADS: Final = 2  # that write: more would take turns for the interpreter, which costs more than what they do
 MB: Final = 1 << 20
 T = TypeVar("T")
 

@@ -74,25 +74,13 @@ class Disk:
     # new files
 
     @contextmanager
-    def staged(self, data: bytes, *, durable: bool = True) -> Iterator[str]:
-        """The bytes under a staging name, which is gone afterwards."""
-        path = f"{self._staging}/{self._my_mark()}.{next(self._numbers)}"
+    def staged(self, data: bytes) -> Iterator[str]:
+        """The bytes on the disk, under a staging name that is gone afterwards."""
+        staged = self._stage(data, durable=True)
         try:
-            with trouble(f"writing {self._staging}"):
-                self._checkpoint("stage")
-                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-                try:
-                    self._write(handle, data, "stage part")
-                    if durable:
-                        os.fsync(handle)
-                finally:
-                    os.close(handle)
-                self._checkpoint("staged")
-            yield path
+            yield staged
         finally:
-            with suppress(OSError):
-                os.unlink(path)  # noqa: PTH108
-            self._checkpoint("unstaged")
+            self._unstage(staged)
 
     def link(self, staged: str, path: Path) -> bool:
         """Give staged bytes their name; false, and nothing done, if the name is taken."""
@@ -108,15 +96,20 @@ class Disk:
             return self.link(staged, path)
 
     def place(self, path: str, data: bytes) -> None:
-        """A new file that `sync` brings to the disk later; nothing is done if the name is taken."""
-        with self.staged(data, durable=False) as staged:
-            try:
-                self._link(staged, path)
-            except StoreError as e:
-                if not isinstance(e.__cause__, FileNotFoundError):
-                    raise
-                self.folder(Path(path).parent)  # the first file of its folder
-                self._link(staged, path)
+        """A new file that `sync` brings to the disk later, with its folder and that folder's own; nothing is done if the
+        name is taken."""
+        staged = self._stage(data, durable=False)
+        try:
+            self._link(staged, path)
+        except StoreError as e:
+            if not isinstance(e.__cause__, FileNotFoundError):
+                raise
+            folder = Path(path).parent  # this is the first file in it
+            with trouble(f"making {folder}"):
+                folder.mkdir(parents=True, exist_ok=True)
+            self._link(staged, path)
+        finally:
+            self._unstage(staged)
 
     def replace(self, path: Path, data: bytes) -> None:
         """A file in the place of another: readers see the old one or the new one."""
@@ -278,6 +271,29 @@ class Disk:
             return not _taken(handle)
         finally:
             os.close(handle)
+
+    def _stage(self, data: bytes, *, durable: bool) -> str:
+        path = f"{self._staging}/{self._my_mark()}.{next(self._numbers)}"
+        try:
+            with trouble(f"writing {self._staging}"):
+                self._checkpoint("stage")
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+                try:
+                    self._write(handle, data, "stage part")
+                    if durable:
+                        os.fsync(handle)
+                finally:
+                    os.close(handle)
+                self._checkpoint("staged")
+        except BaseException:
+            self._unstage(path)
+            raise
+        return path
+
+    def _unstage(self, path: str) -> None:
+        with suppress(OSError):
+            os.unlink(path)  # noqa: PTH108
+        self._checkpoint("unstaged")
 
     def _link(self, staged: str, path: str) -> bool:
         with trouble(f"writing {path}"):

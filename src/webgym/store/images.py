@@ -59,7 +59,8 @@ class Images:
 
     def sync(self, hashes: Iterable[str]) -> None:
         """Bring images to the disk; one that is not here is an error."""
-        for folder in {self._sync(sha256).rpartition("/")[0] for sha256 in hashes}:
+        folders = {self._sync(sha256).rpartition("/")[0] for sha256 in hashes}
+        for folder in (*folders, self._folder) if folders else ():
             self._disk.sync(folder)
 
     def __iter__(self) -> Iterator[Path]:

@@ -144,7 +144,7 @@ def test_a_screenshot_that_is_sent_again_is_neither_encoded_nor_copied_again() -
         context.keep(Round(number, "t", "before", "reply", "done", "result", "answer"), shot)
     for number, shot in enumerate(shots):
         assert shot is not None
-        assert all(any(piece is shot.image.json for piece in body) for body in sent[number:])
+        assert all(any(piece is shot.image.pieces[1] for piece in body) for body in sent[number:])
     assert kept[1][0] is kept[2][0]  # the system's words
     assert kept[1][2] is kept[2][2]  # a reply
 
