@@ -25,12 +25,14 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, cast
 
 import httptools
 from yarl import URL
 
 HEAD: Final = 1 << 16  # bytes that may come before a body
+SAID_AGAIN: Final = 4096  # heads that are kept for the next request
 _PATH: Final = re.compile(r"[\x21-\x7e]+")
 _NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -88,7 +90,7 @@ class Http:
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
         self.connect, self.idle, self.cap, self.connections = connect, idle, cap, connections
-        self.headers = _lines({"User-Agent": "webgym", "Accept-Encoding": "identity", **headers})
+        self.headers = _lines((("User-Agent", "webgym"), ("Accept-Encoding", "identity"), *headers.items()))
         self.open: set[_Connection] = set()
         self._pools: dict[URL, _Pool] = {}
         self._tls: ssl.SSLContext | None = None
@@ -131,13 +133,11 @@ class Host:
         within: float,
     ) -> Answer:
         """The answer, whatever its status. A body may come in pieces, which are not copied."""
-        target = self._base + path
-        if not _PATH.fullmatch(target):
-            raise Unsendable(f"no path of a request: {target[:100]!r}")
-        length = b"" if body is None else b"Content-Length: %d\r\n" % sum(map(len, body))
-        first = b"%s HTTP/1.1\r\n" % f"{method} {target}".encode("ascii")
-        head = b"".join((first, self._head, _lines(headers), length, b"\r\n"))
-        return await self._pool.exchange((head, *(body or ())), within)
+        head = _first_line(method, self._base + path) + self._head + _lines(tuple(headers.items()))
+        if body is None:
+            return await self._pool.exchange((head + b"\r\n",), within)
+        length = b"Content-Length: %d\r\n\r\n" % sum(map(len, body))
+        return await self._pool.exchange((head + length, *body), within)
 
 
 class _Pool:
@@ -338,11 +338,20 @@ class _Connection(asyncio.Protocol):
             self._set_alarm(self._until)
 
 
-def _lines(headers: Mapping[str, str]) -> bytes:
-    for name, value in headers.items():
+# The steps of a session say the same again, but for their bodies.
+@lru_cache(maxsize=SAID_AGAIN)
+def _first_line(method: str, target: str) -> bytes:
+    if not _PATH.fullmatch(target):
+        raise Unsendable(f"no path of a request: {target[:100]!r}")
+    return f"{method} {target} HTTP/1.1\r\n".encode("ascii")
+
+
+@lru_cache(maxsize=SAID_AGAIN)
+def _lines(headers: tuple[tuple[str, str], ...]) -> bytes:
+    for name, value in headers:
         if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             raise Unsendable(f"the header {name[:40]!r} cannot be sent")  # without its value, which may be secret
-    return "".join([f"{name}: {value}\r\n" for name, value in headers.items()]).encode("latin-1")
+    return "".join([f"{name}: {value}\r\n" for name, value in headers]).encode("latin-1")
 
 
 def _late(within: float) -> Late:

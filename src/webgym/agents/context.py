@@ -19,7 +19,6 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from webgym.agents.settings import ContextSettings
@@ -42,26 +41,20 @@ class Shot:
     tokens: int
 
 
-@dataclass(frozen=True)
 class Said:
     """One message before it is sent or stored. Most are said again in the next prompts, so each form is made once."""
 
-    role: Role
-    words: str
-    shot: Shot | None = None
+    __slots__ = ("message", "role", "shot", "tokens", "turn", "words")
 
-    @cached_property
-    def tokens(self) -> int:
-        return TURN_TOKENS + weigh_text(self.words) + (self.shot.tokens if self.shot is not None else 0)
-
-    @cached_property
-    def message(self) -> Message:
-        return Message(self.role, self.words, self.shot.image) if self.shot is not None else Message(self.role, self.words)
-
-    @cached_property
-    def turn(self) -> Turn:
-        seen = (ImagePart(sha256=self.shot.sha256),) if self.shot is not None else ()
-        return Turn(role=self.role, parts=(TextPart(text=self.words), *seen))
+    def __init__(self, role: Role, words: str, shot: Shot | None = None) -> None:
+        self.role, self.words, self.shot = role, words, shot
+        self.tokens, text = TURN_TOKENS + weigh_text(words), TextPart(text=words)
+        if shot is None:
+            self.message, self.turn = Message(role, words), Turn(role=role, parts=(text,))
+        else:
+            self.tokens += shot.tokens
+            self.message = Message(role, words, shot.image)
+            self.turn = Turn(role=role, parts=(text, ImagePart(sha256=shot.sha256)))
 
 
 @dataclass(frozen=True)

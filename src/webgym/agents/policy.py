@@ -164,7 +164,9 @@ class Policy:
     async def ask(self, messages: Sequence[Message], *, episode: str) -> Reply:
         """The model's reply. Raises EndpointDown when patience has ended, EndpointRefused for a request it will not take."""
         settings, body = self.settings, body_of(messages, self._fields)
-        order = sorted(self._replicas, key=lambda replica: _rank(episode, replica.url))
+        order = self._replicas
+        if len(order) > 1:
+            order = sorted(order, key=lambda replica: _rank(episode, replica.url))
         failures, give_up = 0, float("inf")
         while True:
             replica = next((replica for replica in order if not replica.down), order[failures % len(order)])

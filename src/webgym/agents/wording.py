@@ -19,14 +19,15 @@ REMARK: Final = 300
 
 _GAPS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _TOKENS: Final = re.compile(r"<\|(?!box_(?:start|end)\|>)(\w+)\|>")
-_BRACKETS: Final = str.maketrans("<>", "‹›")
 Spot = Callable[[float, float], str]
 
 
 def line(text: str, cap: int) -> str:
     """Foreign text as one capped, inert line."""
-    # Cut before the work as well: a page may call itself by a megabyte.
-    flat = _GAPS.sub(" ", text[: cap * 8]).strip().translate(_BRACKETS)
+    flat = text[: cap * 8]  # before the work as well: a page may call itself by a megabyte
+    if not flat.isprintable() or "  " in flat:  # what is printable has no gaps but blanks
+        flat = _GAPS.sub(" ", flat)
+    flat = flat.strip().replace("<", "‹").replace(">", "›")
     return flat if len(flat) <= cap else f"{flat[: cap - 1]}…"
 
 
@@ -38,7 +39,7 @@ def inert(text: str) -> str:
 def disarmed(reply: str) -> str:
     """A model's own words as they are sent again: a page may have had it say the tokens that part turns or hold images.
     Those of boxes, which some models answer with, stay."""
-    return _TOKENS.sub(r"‹|\1|›", reply)
+    return _TOKENS.sub(r"‹|\1|›", reply) if "<|" in reply else reply
 
 
 def describe(action: t.Action, spot: Spot) -> str:

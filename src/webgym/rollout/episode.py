@@ -199,6 +199,7 @@ class Attempt:
         self._player, self._job, self._number, self._agent, self._session = player, job, number, agent, session
         self._steps: list[Step] = []
         self._shot: str | None = None  # of what is on screen
+        self._shown: Screenshot | None = None  # the last one; the agent has it as long
         self._keeping: Awaitable[str] | None = None  # until it is known to be in the store
         self._since = 0.0
         self._answer: str | None = None
@@ -300,7 +301,9 @@ class Attempt:
         """Begin to keep what is on screen now."""
         self._since = time.monotonic()
         if (shot := seen.screenshot) is not None:
-            self._shot, self._keeping = shot.sha256, self._player.keep(shot)
+            last, self._shown = self._shown, shot
+            if last is None or (last.sha256, last.data) != (shot.sha256, shot.data):  # what looks the same is kept already
+                self._shot, self._keeping = shot.sha256, self._player.keep(shot)
         self._player.events.doing(self._job.id, "screenshot", url=seen.url, title=seen.title, screenshot=self._shot)
 
     async def _kept(self) -> None:

@@ -95,19 +95,19 @@ class Disk:
         with self.staged(data) as staged:
             return self.link(staged, path)
 
-    def place(self, path: str, data: bytes) -> None:
-        """A new file that `sync` brings to the disk later, with its folder and that folder's own; nothing is done if the
-        name is taken."""
+    def place(self, path: str, data: bytes) -> bool:
+        """A new file that `sync` brings to the disk later, with its folder and that folder's own; false, and nothing done,
+        if the name is taken."""
         staged = self._stage(data, durable=False)
         try:
-            self._link(staged, path)
+            return self._link(staged, path)
         except StoreError as e:
             if not isinstance(e.__cause__, FileNotFoundError):
                 raise
             folder = Path(path).parent  # this is the first file in it
             with trouble(f"making {folder}"):
                 folder.mkdir(parents=True, exist_ok=True)
-            self._link(staged, path)
+            return self._link(staged, path)
         finally:
             self._unstage(staged)
 

@@ -29,15 +29,13 @@ class Images:
         self._folder, self._disk = str(folder), disk
 
     def put(self, data: bytes, image_format: Format) -> str:
-        """Keep an image; returns its hash. One that is there already costs a look at the folder."""
+        """Keep an image; returns its hash."""
         sha256 = hashlib.sha256(data).hexdigest()
         path = self._path(sha256, _ENDINGS[image_format])
-        try:
-            size = os.stat(path).st_size  # noqa: PTH116
-        except FileNotFoundError:
-            self._disk.place(path, data)
-        else:
-            if size != len(data):  # a power cut can leave a name with missing bytes
+        if not self._disk.place(path, data):  # it is there already, or a power cut has left its name with missing bytes
+            with trouble(f"looking at {path}"):
+                size = os.stat(path).st_size  # noqa: PTH116
+            if size != len(data):
                 self._disk.replace(Path(path), data)
         return sha256
 
