@@ -233,11 +233,12 @@ class Channel:
     ) -> T | None:
         """Send, and wait for the answer at most `within` seconds."""
         future = self.connection.send(self, method, params)
+        # A step makes a dozen calls, and `asyncio.timeout` costs as much as all else here.
+        alarm = future.get_loop().call_later(max(0.0, within), _late, future, method, within)
         try:
-            async with asyncio.timeout(within):
-                raw = await future
-        except TimeoutError as e:
-            raise BrowserError(f"{method}: no answer in {within:g} s") from e
+            raw = await future
+        finally:
+            alarm.cancel()
         if kind is None:
             return None
         try:
@@ -252,6 +253,11 @@ def _read(data: bytes) -> _Message:
     except msgspec.DecodeError:
         # JavaScript's strings may hold half a surrogate pair, JSON's may not: the usual mark stands for it.
         return _decode_message(_ESCAPE.sub(lambda found: rb"\ufffd" if found[1] else found[0], data))
+
+
+def _late(future: asyncio.Future[msgspec.Raw], method: str, within: float) -> None:
+    if not future.done():
+        future.set_exception(BrowserError(f"{method}: no answer in {within:g} s"))
 
 
 def _forget(future: asyncio.Future[msgspec.Raw]) -> None:

@@ -178,21 +178,37 @@ class CappedHttp(HttpToolsProtocol):
 
 
 class _Lingering:
-    """The transport as uvicorn sees it: to close it may take a moment."""
+    """The transport as uvicorn sees it: to close it may take a moment.
+
+    Uvicorn writes the head of an answer and then its body, and each would wake the client. So what is written is held until
+    more comes or everybody else has had a turn, and goes out in one."""
 
     def __init__(self, protocol: CappedHttp, transport: asyncio.Transport) -> None:
         self._protocol = protocol
         self._transport = transport
+        self._held = b""
 
     def close(self) -> None:
+        self._flush()
         self._protocol.linger()
 
     def is_closing(self) -> bool:
         return self._protocol.lingering or self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
-        if not self._protocol.lingering:
-            self._transport.write(data)
+        if self._protocol.lingering:
+            return
+        if self._held:
+            held, self._held = self._held, b""
+            self._transport.writelines((held, data))
+        else:
+            self._held = data
+            self._protocol.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        held, self._held = self._held, b""
+        if held and not self.is_closing():
+            self._transport.write(held)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import msgspec
+import pybase64
 
 from webgym.errors import BrowserError
 from webgym.server.cdp import Channel, ConnectionClosed, ProtocolError
@@ -55,11 +56,15 @@ GONE_SECONDS = 0.05  # until a frame whose page went away is over in the browser
 
 class _Frame(msgspec.Struct):
     hasDamage: bool = False
-    screenshotData: bytes | None = None
+    screenshotData: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def picture(self) -> bytes | None:
+        return _decoded(self.screenshotData) if self.screenshotData else None
 
 
 class _Shot(msgspec.Struct):
-    data: bytes
+    data: msgspec.Raw
 
 
 @dataclass(frozen=True)
@@ -155,12 +160,12 @@ class Display:
         """A picture, and the frame after it: one that follows a picture always counts as damaged."""
         frame = await self._try(channel, {"screenshot": picture.wire()})
         await self._try(channel, {})
-        return frame.screenshotData
+        return frame.picture
 
     async def _picture(self, channel: Channel, picture: Picture, within: float) -> bytes | None:
         if self.on_command:
-            return (await self._frame(channel, {"screenshot": picture.wire()}, within)).screenshotData
-        return (await channel.call("Page.captureScreenshot", picture.wire(), _Shot, within=within)).data
+            return (await self._frame(channel, {"screenshot": picture.wire()}, within)).picture
+        return _decoded((await channel.call("Page.captureScreenshot", picture.wire(), _Shot, within=within)).data)
 
     async def _try(self, channel: Channel, params: dict[str, object]) -> _Frame:
         """A frame, or what counts as one that changed everything."""
@@ -211,6 +216,14 @@ async def _draw(channel: Channel, params: dict[str, object]) -> _Frame:
     except ConnectionClosed:
         await asyncio.sleep(GONE_SECONDS)
         raise
+
+
+def _decoded(text: msgspec.Raw) -> bytes:
+    """The bytes of a JSON text in base64: by vector instructions, in a tenth of the time that the JSON decoder takes."""
+    try:
+        return pybase64.b64decode(memoryview(text)[1:-1], validate=True)
+    except ValueError as e:
+        raise ProtocolError(f"a picture that is no base64: {e}") from e
 
 
 def _press_escape(channel: Channel) -> None:
