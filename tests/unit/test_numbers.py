@@ -69,6 +69,28 @@ def test_a_picture_in_jpeg_keeps_what_nothing_was_drawn_on():
         assert max(abs(red - 180), abs(green - 180), abs(blue - 180)) <= 3
 
 
+def test_a_picture_has_nothing_of_the_one_before_it():
+    first = draw_numbers(plain("jpeg"), [box(100, 80)], Picture("jpeg"))
+    draw_numbers(plain("jpeg"), [box(20, 20), box(200, 150)], Picture("jpeg"))
+    assert draw_numbers(plain("jpeg"), [box(100, 80)], Picture("jpeg")) == first
+    small = Image.new("RGB", (90, 60), GREY)
+    written = io.BytesIO()
+    small.save(written, "jpeg")
+    assert Image.open(io.BytesIO(draw_numbers(written.getvalue(), [box(5, 30)], Picture("jpeg")))).size == small.size
+    assert draw_numbers(plain("jpeg"), [box(100, 80)], Picture("jpeg")) == first
+
+
+def test_half_a_picture_is_an_error_and_no_picture():
+    whole = plain("jpeg")
+    with pytest.raises(ValueError, match="not enough image data"):
+        draw_numbers(whole[: len(whole) // 2], [box(100, 80)], Picture("jpeg"))
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "png"])
+def test_a_picture_without_boxes_stays_as_it_is(kind: Literal["jpeg", "png"]):
+    assert draw_numbers(plain(kind), [], Picture(kind)) == plain(kind)
+
+
 def test_the_same_picture_with_the_same_boxes_is_known_again():
     known = Numbered(b"picture", (box(1, 2),), b"drawn")
     assert known.of(b"picture", (box(1, 2),))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import msgspec
+from pydantic import BaseModel, ValidationError
 
 from webgym import types as t
 from webgym.errors import BrowserError
@@ -27,7 +28,7 @@ class _Point(msgspec.Struct):
     y: float
 
 
-class _Place(msgspec.Struct):
+class _Place(BaseModel):
     """A frame of another site on the screen: where its coordinates begin, and which part of it is seen."""
 
     x: float
@@ -35,23 +36,9 @@ class _Place(msgspec.Struct):
     view: dict[str, float]
 
 
-class _Box(msgspec.Struct):
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-class _Mark(msgspec.Struct):
-    id: int
-    role: str
-    name: str
-    box: _Box
-
-
-class _Collected(msgspec.Struct):
-    marks: list[_Mark]
-    frames: list[_Place]
+class _Collected(BaseModel):
+    marks: tuple[t.Mark, ...]
+    frames: tuple[_Place, ...]
     truncated: bool
 
 
@@ -125,7 +112,7 @@ async def mark(page: Page, before: Marking | None) -> Marking:
     known = {} if before is None or before.page is not page else {m.frame.id: m.frame for m in before.frames}
     known |= {frame.id: frame for frame in page.children.values()}
     marking = Marking(page)
-    listed: list[_Mark] = []
+    listed: list[t.Mark] = []
     waiting = [_Visit(page.frame)]
     for visit in waiting:  # grows as frames are found in frames
         marked = MarkedFrame(visit.frame, len(listed) + 1, visit.holder, visit.index)
@@ -138,7 +125,7 @@ async def mark(page: Page, before: Marking | None) -> Marking:
         }
         call = f"webgym.collectMarks({msgspec.json.encode(request).decode()})"
         try:
-            found = await visit.frame.run(call, _Collected, within=SCRIPT_SECONDS)
+            found = _read(await visit.frame.run(call, msgspec.Raw, within=SCRIPT_SECONDS))
         except ScriptFailed:
             continue
         except BrowserError:
@@ -147,10 +134,7 @@ async def mark(page: Page, before: Marking | None) -> Marking:
             continue  # a frame that is gone, or does not answer, shows nothing to act on
         marking.frames.append(marked)
         marking.truncated |= found.truncated
-        for item in found.marks:
-            item.box.x += visit.x
-            item.box.y += visit.y
-        listed += found.marks
+        listed += found.marks if main else (_moved(item, visit.x, visit.y) for item in found.marks)
         for index, place in enumerate(found.frames[: MAX_FRAMES + 1 - len(waiting)]):
             try:
                 frame_id = await visit.frame.frame_in(f"webgym.foreignFrame({index})", within=SCRIPT_SECONDS)
@@ -158,11 +142,18 @@ async def mark(page: Page, before: Marking | None) -> Marking:
                 continue
             frame = known.get(frame_id) or Frame(visit.frame.channel, frame_id)
             waiting.append(_Visit(frame, visit.x + place.x, visit.y + place.y, place.view, marked, index))
-    marking.marks = tuple(_wire(item) for item in listed)
+    marking.marks = tuple(listed)
     return marking
 
 
-def _wire(mark: _Mark) -> t.Mark:
-    # Checked already by its own decoding: validating hundreds again would cost as much as drawing them.
-    box = t.Box.model_construct(x=mark.box.x, y=mark.box.y, width=mark.box.width, height=mark.box.height)
-    return t.Mark.model_construct(id=mark.id, role=mark.role, name=mark.name, box=box)
+def _read(answer: msgspec.Raw) -> _Collected:
+    # Straight to what an observation holds: to make hundreds of marks twice would cost as much as drawing them.
+    try:
+        return _Collected.model_validate_json(bytes(answer))
+    except ValidationError as e:
+        raise ScriptFailed(f"the page script answered something else: {e}") from e
+
+
+def _moved(mark: t.Mark, x: float, y: float) -> t.Mark:
+    box = mark.box.model_copy(update={"x": mark.box.x + x, "y": mark.box.y + y})
+    return mark.model_copy(update={"box": box})

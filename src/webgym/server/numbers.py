@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import colorsys
 import io
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +25,14 @@ from webgym.server.display import Picture
 # by page, would take longer than to read the picture. One picture at a time, so that one block is enough.
 Image.core.set_blocks_max(1)  # type: ignore[attr-defined]
 
+
+class _Desk(threading.local):
+    """The canvas of the last JPEG: the next one of its size is read into it, which saves blanking millions of bytes."""
+
+    canvas: Image.Image | None = None
+
+
+_desk = _Desk()
 _pen = ThreadPoolExecutor(1, thread_name_prefix="numbers")
 
 HUES = (210, 0, 130, 280, 30, 330, 170, 50)
@@ -51,36 +60,49 @@ async def with_numbers(plain: bytes, boxes: Sequence[t.Box], wanted: Picture) ->
 
 def draw_numbers(plain: bytes, boxes: Sequence[t.Box], wanted: Picture) -> bytes:
     """The picture with a coloured frame around each box and its number, from one on, above it."""
-    with Image.open(io.BytesIO(plain)) as image:
-        image.load()  # or what draws on it takes it for a picture to be copied first
-        canvas = ImageDraw.Draw(image)
-        for number, box in enumerate(boxes, 1):
-            left, top = round(box.x), round(box.y)
-            right, bottom = max(left, round(box.x + box.width) - 1), max(top, round(box.y + box.height) - 1)
-            canvas.rectangle((left, top, right, bottom), outline=_colour(number), width=LINE)
-        for number, box in enumerate(boxes, 1):
-            label = _label(number)
-            left = max(0, min(round(box.x), image.width - label.width))
-            top = round(box.y)
-            image.paste(label, (left, top - LABEL_HEIGHT if top >= LABEL_HEIGHT else top))
-        written = io.BytesIO()
-        if wanted.format == "jpeg":
-            # With the tables of the first writing: what nothing was drawn on stays as good as it was.
-            image.save(written, "JPEG", quality=wanted.quality)
-        else:
-            image.save(written, "PNG", compress_level=1)
+    if not boxes:
+        return plain
+    image = _read(plain)
+    canvas = ImageDraw.Draw(image)
+    for number, box in enumerate(boxes, 1):
+        left, top = round(box.x), round(box.y)
+        right, bottom = max(left, round(box.x + box.width) - 1), max(top, round(box.y + box.height) - 1)
+        canvas.rectangle((left, top, right, bottom), outline=_colour(number % len(HUES)), width=LINE)
+    for number, box in enumerate(boxes, 1):
+        label = _label(number)
+        left = max(0, min(round(box.x), image.width - label.width))
+        top = round(box.y)
+        image.paste(label, (left, top - LABEL_HEIGHT if top >= LABEL_HEIGHT else top))
+    if wanted.format == "jpeg":
+        # With the tables of the first writing: what nothing was drawn on stays as good as it was.
+        return image.tobytes("jpeg", "RGB", wanted.quality)
+    written = io.BytesIO()
+    image.save(written, "PNG", compress_level=1)
     return written.getvalue()
 
 
-def _colour(number: int) -> tuple[int, int, int]:
-    red, green, blue = colorsys.hls_to_rgb(HUES[number % len(HUES)] / 360, 0.38, 0.8)
+def _read(plain: bytes) -> Image.Image:
+    with Image.open(io.BytesIO(plain), formats=("JPEG", "PNG")) as image:
+        if image.format == "PNG":
+            image.load()  # or what draws on it takes it for a picture to be copied first
+            return image
+    # Only its head was read, for the size: the decoder does not ask whether the canvas is large enough.
+    if _desk.canvas is None or _desk.canvas.size != image.size:
+        _desk.canvas = Image.new("RGB", image.size)
+    _desk.canvas.frombytes(plain, "jpeg", "RGB", "")
+    return _desk.canvas
+
+
+@lru_cache(maxsize=len(HUES))
+def _colour(hue: int) -> tuple[int, int, int]:
+    red, green, blue = colorsys.hls_to_rgb(HUES[hue] / 360, 0.38, 0.8)
     return round(255 * red), round(255 * green), round(255 * blue)
 
 
 @lru_cache(maxsize=512)
 def _label(number: int) -> Image.Image:
     text, font = str(number), _font()
-    label = Image.new("RGB", (round(font.getlength(text)) + 5, LABEL_HEIGHT), _colour(number))
+    label = Image.new("RGB", (round(font.getlength(text)) + 5, LABEL_HEIGHT), _colour(number % len(HUES)))
     for left in (2, 3):  # twice, a pixel apart: bold, which a model reads more easily
         ImageDraw.Draw(label).text((left, LABEL_HEIGHT / 2), text, fill="white", font=font, anchor="lm")
     return label
