@@ -7,7 +7,7 @@ and asynchronously (`rollout_schedules` says what that means), with as many sess
 `engine_ms_per_step` is the processor time of this process in the asynchronous run: engine, client, agent and store;
 browsers, model and web are elsewhere. `peak_mb` is its memory at the most while it plays 1,000 planned episodes of 20
 steps (`--held`: another number) with screenshots of 100 KB against a server without browsers; `growth_mb` is what the second
-half added. `--memory` measures that alone.
+half added. `--memory` measures that alone, `--engine` that and the asynchronous run.
 The last line of stdout is the summary as one line of JSON.
 """
 
@@ -45,6 +45,7 @@ CHILDREN = "benchmarks.rollout_children"
 LONG = 20  # steps of an episode of the memory's measurement
 HOSTS = 8
 STOPPED = 130
+RIVALS: tuple[Schedule, ...] = ("step", "episode")
 SCHEDULES: tuple[Schedule, ...] = ("async", "episode", "step")
 
 
@@ -85,7 +86,9 @@ def different_sites(count: int, port: int) -> list[Task]:
     return list(found.values())
 
 
-async def schedules(plan: Plan, folder: Path, say: Console) -> dict[Schedule, Measured]:
+async def schedules(
+    plan: Plan, folder: Path, say: Console, wanted: tuple[Schedule, ...] = SCHEDULES
+) -> dict[Schedule, Measured]:
     results: dict[Schedule, Measured] = {}
     async with module(CHILDREN, "web", str(plan.page_seconds)) as site, module(CHILDREN, "model") as model:
         port = urlsplit(site.url).port
@@ -99,7 +102,7 @@ async def schedules(plan: Plan, folder: Path, say: Console) -> dict[Schedule, Me
         ):
             models = ModelAgents(policy, settings)
             say.print(f"{len(tasks)} episodes, {sum(map(length_of, tasks))} steps, {plan.sessions} sessions")
-            for name in SCHEDULES:
+            for name in wanted:
                 results[name] = await measure(name, folder, client, models, tasks, plan.sessions)
                 say.print(f"{name}: {results[name].seconds:.1f} s")
     return results
@@ -150,7 +153,7 @@ def table(results: dict[Schedule, Measured]) -> Table:
     return shown
 
 
-async def main(plan: Plan, say: Console, *, memory_only: bool = False) -> dict[str, float]:
+async def main(plan: Plan, say: Console, *, memory_only: bool = False, engine_only: bool = False) -> dict[str, float]:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="webgym-bench-") as folder:
         quarters = await memory(plan, Path(folder))
@@ -158,14 +161,16 @@ async def main(plan: Plan, say: Console, *, memory_only: bool = False) -> dict[s
         say.print(f"memory by quarters: {', '.join(f'{one:.0f} MB' for one in quarters)}")
         if memory_only:
             return {"peak_mb": round(peak, 1), "growth_mb": round(growth, 1)}
-        results = await schedules(plan, Path(folder), say)
+        results = await schedules(plan, Path(folder), say, SCHEDULES[:1] if engine_only else SCHEDULES)
     say.print(table(results))
     if lost := sum(one.failed for one in results.values()):
         raise RuntimeError(f"{lost} episodes failed: the schedules did not do the same work")
     ours = results["async"]
+    ratios = {
+        f"async_vs_{name}_sync": round(ours.per_hour / results[name].per_hour, 2) for name in RIVALS if name in results
+    }
     return {
-        "async_vs_step_sync": round(ours.per_hour / results["step"].per_hour, 2),
-        "async_vs_episode_sync": round(ours.per_hour / results["episode"].per_hour, 2),
+        **ratios,
         "engine_ms_per_step": round(ours.ms_per_step, 2),
         "peak_mb": round(peak, 1),
         "growth_mb": round(growth, 1),
@@ -182,13 +187,16 @@ if __name__ == "__main__":
     parser.add_argument("--episodes", type=int, help="how many in all")
     parser.add_argument("--held", type=int, help="how many in the measurement of memory")
     parser.add_argument("--page-seconds", type=float, default=PAGE_MEAN, help="mean time until a page's first byte")
-    parser.add_argument("--memory", action="store_true", help="measure memory alone")
+    alone = parser.add_mutually_exclusive_group()
+    alone.add_argument("--memory", action="store_true", help="measure memory alone")
+    alone.add_argument("--engine", action="store_true", help="measure memory and the engine's own cost alone")
     given = parser.parse_args()
     chosen = QUICK if given.quick else FULL
     sizes = given.sessions or chosen.sessions, given.episodes or chosen.episodes, given.held or chosen.held
     chosen = Plan(*sizes, page_seconds=given.page_seconds)
     try:
-        found = uvloop.run(main(chosen, Console(stderr=True), memory_only=given.memory))
+        measuring = main(chosen, Console(stderr=True), memory_only=given.memory, engine_only=given.engine)
+        found = uvloop.run(measuring)
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(STOPPED)
     print(json.dumps(found))
