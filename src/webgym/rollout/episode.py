@@ -3,8 +3,8 @@
     allocate → navigate → (decide → act → keep the screenshot)* → outcome
 
 `Player.play` returns an `Episode` that is worth a file, or an outcome alone. Invariants. Whatever happens, the session is
-released and the agent closed, also when cancelled. A screenshot goes to the store the moment it arrives, while the agent
-looks at it, and is held no longer than the agent needs it; nothing is done about a page before its screenshot is kept. An
+released and the agent closed, also when cancelled. A screenshot goes to the store the moment it arrives, unless it is the
+one before, and is held no longer than the agent needs it; nothing is done about a page before its screenshot is kept. An
 infrastructure failure begins the episode anew with a new session and a new agent, up to a bound; then it is `infra`. A model
 that does not answer within its patience is `cancelled(policy_unavailable)`; until then the lease is kept, for the client
 renews it. What the website does wrong is `site_error` or `blocked`, never a reward.

@@ -96,8 +96,8 @@ class Disk:
             return self.link(staged, path)
 
     def place(self, path: str, data: bytes) -> bool:
-        """A new file that `sync` brings to the disk later, with its folder and that folder's own; false, and nothing done,
-        if the name is taken."""
+        """A new file that `sync` brings to the disk later, with its folder's names and those of the folder above; false, and
+        nothing done, if the name is taken."""
         staged = self._stage(data, durable=False)
         try:
             return self._link(staged, path)
@@ -105,8 +105,11 @@ class Disk:
             if not isinstance(e.__cause__, FileNotFoundError):
                 raise
             folder = Path(path).parent  # this is the first file in it
+            self.folder(folder.parent)
             with trouble(f"making {folder}"):
-                folder.mkdir(parents=True, exist_ok=True)
+                self._checkpoint("folder")
+                folder.mkdir(exist_ok=True)
+                self._checkpoint("foldered")
             return self._link(staged, path)
         finally:
             self._unstage(staged)

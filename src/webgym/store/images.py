@@ -56,7 +56,7 @@ class Images:
         raise self._unknown(sha256)
 
     def sync(self, hashes: Iterable[str]) -> None:
-        """Bring images to the disk; one that is not here is an error."""
+        """Bring images to the disk, and the folders that hold them; one that is not here is an error."""
         folders = {self._sync(sha256).rpartition("/")[0] for sha256 in hashes}
         for folder in (*folders, self._folder) if folders else ():
             self._disk.sync(folder)
