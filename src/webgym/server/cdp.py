@@ -233,7 +233,7 @@ class Channel:
     ) -> T | None:
         """Send, and wait for the answer at most `within` seconds."""
         future = self.connection.send(self, method, params)
-        # A step makes a dozen calls, and `asyncio.timeout` costs as much as all else here.
+        # A timer and no `asyncio.timeout`, which does more than is needed here: a step makes a dozen calls.
         alarm = future.get_loop().call_later(max(0.0, within), _late, future, method, within)
         try:
             raw = await future
