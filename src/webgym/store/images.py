@@ -57,9 +57,10 @@ class Images:
 
     def sync(self, hashes: Iterable[str]) -> None:
         """Bring images to the disk, and the folders that hold them; one that is not here is an error."""
-        folders = {self._sync(sha256).rpartition("/")[0] for sha256 in hashes}
-        for folder in (*folders, self._folder) if folders else ():
-            self._disk.sync(folder)
+        paths = [self._hasten(sha256) for sha256 in hashes]
+        folders = {path.rpartition("/")[0] for path in paths}
+        for path in (*paths, *folders, self._folder) if paths else ():
+            self._disk.sync(path)
 
     def __iter__(self) -> Iterator[Path]:
         folder = Path(self._folder)
@@ -67,10 +68,10 @@ class Images:
             for shard in sorted(folder.iterdir()):
                 yield from sorted(shard.iterdir()) if shard.is_dir() else (shard,)
 
-    def _sync(self, sha256: str) -> str:
+    def _hasten(self, sha256: str) -> str:
         for path in self._paths(sha256):
             try:
-                self._disk.sync(path)
+                self._disk.hasten(path)
             except StoreError as e:
                 if not isinstance(e.__cause__, FileNotFoundError):
                     raise
