@@ -26,7 +26,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,6 +35,7 @@ from webgym.errors import DiskFull, EndpointDown, ServerError, StoreError, Unrea
 from webgym.rollout.agent import Agent, Decision, LooksAround, NewAgent
 from webgym.rollout.blocking import Blocked, looks_blocked
 from webgym.rollout.client import Client, Session, finish
+from webgym.rollout.deadline import Deadline
 from webgym.rollout.events import Doing, Events
 from webgym.rollout.gates import Gate, Gates, Passage
 from webgym.rollout.settings import EngineSettings
@@ -139,8 +140,9 @@ class Player:
         try:
             async with self.at(job, self.gates.allocate, "opening"):
                 session = await self._patient_session(job)
-            async with session:
-                return await Attempt(self, job, number, agent, session).run()
+            with closing(Deadline(self.settings.decision)) as deadline:
+                async with session:
+                    return await Attempt(self, job, number, agent, session, deadline).run()
         finally:
             await finish(_close(agent))
 
@@ -195,8 +197,11 @@ class Announced(Passage):
 class Attempt:
     """One try at an episode, in one session."""
 
-    def __init__(self, player: Player, job: Job, number: int, agent: Agent, session: Session) -> None:
+    def __init__(
+        self, player: Player, job: Job, number: int, agent: Agent, session: Session, deadline: Deadline
+    ) -> None:
         self._player, self._job, self._number, self._agent, self._session = player, job, number, agent, session
+        self._deadline = deadline  # of a decision
         self._steps: list[Step] = []
         self._shot: str | None = None  # of what is on screen
         self._shown: Screenshot | None = None  # the last one; the agent has it as long
@@ -277,16 +282,15 @@ class Attempt:
     async def _decide(self, seen: Observation, look: Look) -> Decision:
         if seen.accessibility is not None and not look.accessibility:
             seen = seen.model_copy(update={"accessibility": None})  # ours, not the agent's to see
-        player, seconds = self._player, self._player.settings.decision
+        player, deadline = self._player, self._deadline
         async with player.at(self._job, player.gates.model, "model"):
-            deadline = asyncio.timeout(seconds)
             try:
-                async with deadline:
+                with deadline:
                     return await self._agent.decide(seen)
             except TimeoutError as e:
-                if not deadline.expired():
+                if not deadline.expired:
                     raise
-                raise EndpointDown(f"{self._agent.name} did not decide in {seconds:g} s") from e
+                raise EndpointDown(f"{self._agent.name} did not decide in {deadline.seconds:g} s") from e
 
     async def _perform(self, decision: Decision, look: Look) -> Observation:
         """Do it and see what came of it; without an action, only look again."""
