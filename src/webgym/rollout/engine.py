@@ -41,6 +41,7 @@ from webgym.types import Cancelled, Episode, Judgement, Outcome, Unscorable
 log = logging.getLogger(__name__)
 
 JUDGE_BACKLOG: Final = 4  # coroutines for each episode that is judged at a time: the others wait in the gate's line
+YOUNG: Final = 10_000  # new objects before they are looked through for garbage, of which there is next to none
 Why = Literal["shutdown", "straggler", "circuit_open"]
 
 
@@ -110,6 +111,8 @@ class Engine:
         for job in self._jobs:
             self._events.plan(job.id, job.task, job.planned.replica, limit=job.limit)
         gc.freeze()  # modules and plans stay: to look through them for garbage stops every episode for a tenth of a second
+        often = gc.get_threshold()
+        gc.set_threshold(YOUNG, *often[1:])
         try:
             with ungrouped():
                 async with asyncio.TaskGroup() as self._work:
@@ -123,6 +126,7 @@ class Engine:
             for timer in self._timers:
                 timer.cancel()
             self._events.finish()
+            gc.set_threshold(*often)
             gc.unfreeze()
         if self._fault is not None:
             raise self._fault
