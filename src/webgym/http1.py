@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-import sys
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -145,7 +144,7 @@ class _Pool:
 
     def __init__(self, http: Http, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self._http, self._host, self._port, self._tls = http, host, port, tls
-        self._turns = asyncio.Semaphore(http.connections or sys.maxsize)
+        self._turns = asyncio.Semaphore(http.connections) if http.connections else _NoCap()
         self._idle: list[tuple[float, _Connection]] = []  # the longest unused first
 
     async def exchange(self, request: Sequence[bytes], within: float) -> Answer:
@@ -205,6 +204,17 @@ class _Pool:
             said = f"in {http.connect:g} s" if deadline.expired() else f"to {self._host}:{self._port}: {e}"
             raise NotConnected(f"no connection {said}") from e
         return made
+
+
+class _NoCap:
+    """Turns for everyone. A semaphore looks through its waiters at every turn, of whom there are none here."""
+
+    def locked(self) -> bool:
+        return False
+
+    async def acquire(self) -> None: ...
+
+    def release(self) -> None: ...
 
 
 class _Connection(asyncio.Protocol):

@@ -139,7 +139,6 @@ class Policy:
                     url,
                     settings.model,
                     key,
-                    concurrency=settings.concurrency,
                     connect_timeout=settings.connect_timeout,
                     timeout=settings.timeout,
                     max_reply_bytes=settings.max_reply_bytes,

@@ -116,7 +116,6 @@ class Endpoint:
             settings.url,
             settings.model,
             read_key(settings.key_variable),
-            concurrency=settings.concurrency,
             connect_timeout=settings.connect_timeout,
             timeout=settings.timeout,
             max_reply_bytes=settings.max_reply_bytes,

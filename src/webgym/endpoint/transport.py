@@ -25,7 +25,7 @@ IDLE: Final = 60.0  # seconds a connection stays open for the next question; ser
 
 
 class Transport:
-    """The way to one model at one address. Enter it to use it."""
+    """The way to one model at one address. Enter it to use it. Whoever asks bounds how many ask at once (`limits`)."""
 
     def __init__(
         self,
@@ -33,13 +33,12 @@ class Transport:
         model: str,
         key: str | None,
         *,
-        concurrency: int,
         connect_timeout: float,
         timeout: float,
         max_reply_bytes: int,
     ) -> None:
         self._url, self._doing, self._key, self._timeout = url, f"model {model}", key, timeout
-        self._concurrency, self._connect_timeout, self._cap = concurrency, connect_timeout, max_reply_bytes
+        self._connect_timeout, self._cap = connect_timeout, max_reply_bytes
 
     async def __aenter__(self) -> Self:
         secret = {"Authorization": f"Bearer {self._key}"} if self._key else {}
@@ -47,7 +46,6 @@ class Transport:
             connect=self._connect_timeout,
             idle=IDLE,
             cap=self._cap,
-            connections=self._concurrency,
             headers={"Accept": "application/json", "Content-Type": "application/json", **secret},
         )
         self._host = self._http.at(self._url)
