@@ -1,27 +1,32 @@
 """Set-of-Marks: exactly what an agent could act on is numbered, in whichever frame it is, and the page does not notice."""
 
+import asyncio
 import contextlib
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
 from tests.browser.conftest import House, Visit, colour_at, mark_called, picture
-from tests.conftest import Driver, settings_for
+from tests.conftest import QUICK, Driver, settings_for
 from tests.site.server import Site
 from webgym import types as t
 from webgym.server import chromium
+from webgym.server.cdp import Channel
 from webgym.server.display import Picture
-from webgym.server.marks import MAX_MARKS
+from webgym.server.marks import MAX_MARKS, UNASKED
 from webgym.server.marks import mark as mark_page
 from webgym.server.numbers import with_numbers
 from webgym.server.process import ChromiumProcess
 from webgym.server.protocol import NewSession
 from webgym.server.settings import WorkerSettings
+from webgym.server.settle import settle
 from webgym.server.worker import running_worker
 from webgym.types import Look
 
@@ -310,6 +315,33 @@ async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsy
                 break
         for what, most in MOST_MARKS_COST.items():
             assert more[what] <= most, f"{name}, {what}"
+
+
+async def test_marks_of_a_page_at_rest_cost_no_message_of_their_own(visit: Visit, house: House):
+    page = await visit("/docs-long")
+    sent: list[str] = []
+    connection = house.context(page).active.channel.connection
+    send = connection.send
+
+    def counted(channel: Channel, method: str, params: dict[str, Any] | None) -> asyncio.Future[msgspec.Raw]:
+        sent.append(method)
+        return send(channel, method, params)
+
+    connection.send = counted  # type: ignore[method-assign]
+    try:
+        seen = await page.step(t.Scroll(dy=300), marks=True)
+    finally:
+        connection.send = send  # type: ignore[method-assign]
+    assert seen.marks
+    assert sent.count("Runtime.evaluate") <= 2, "the question for rest, and at most one whether the page is busy"
+
+
+async def test_a_question_that_fails_does_not_keep_a_page_from_resting(visit: Visit, house: House):
+    page = house.context(await visit("/docs-long")).active
+    rest = await settle(page, QUICK, picture=Picture("jpeg"), question="there.is.no.such.thing")
+    assert rest.page.title == "Documentation"
+    assert rest.early is not None
+    assert rest.early.answer == UNASKED
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,10 @@ EDGES = {
         '<p class="here"><label for="one">first</label><input id="one"><input id="two"><label for="two">second</label></p>',
         ["first", "second"],
     ),
+    "in a form whose fields are called like what is asked of it": (
+        '<form class="here" tabindex="0"><input name="matches" aria-label="it"></form><a href="/" class="fixed">and it</a>',
+        ["it", "and it"],
+    ),
     "an option of a list, and of one that is closed": (
         '<select class="here" size="2"><option>open<option>wide</select><select class="fixed"><option>no</select>',
         ["", "open", "wide", ""],

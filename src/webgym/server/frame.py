@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 WORLD = "webgym"
 PARTS = ("names", "lists", "rest", "marks", "outline", "aim")
-OFFERED = "rest, particulars, collectMarks, foreignFrame, foreignOrigin, outline, text, aim, select, storage"
+OFFERED = "rest, attempt, particulars, collectMarks, foreignFrame, foreignOrigin, outline, text, aim, select, storage"
 
 
 def _script() -> str:

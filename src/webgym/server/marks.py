@@ -21,6 +21,7 @@ SCRIPT_SECONDS = 4.0
 MAX_MARKS = 400
 MAX_FRAMES = 20
 COLLECT_MS = 250
+UNASKED = msgspec.Raw(b"null")
 
 
 class _Point(msgspec.Struct):
@@ -107,8 +108,14 @@ class _Visit:
     index: int = 0
 
 
-async def mark(page: Page, before: Marking | None) -> Marking:
-    """Number what can be acted on, the main document's first."""
+def question(first: int = 1, view: dict[str, float] | None = None) -> str:
+    """What is asked of a document: the main one's, unless told otherwise."""
+    request = {"most": MAX_MARKS + 1 - first, "ms": COLLECT_MS, "first": first, "view": view or {}}
+    return f"webgym.collectMarks({msgspec.json.encode(request).decode()})"
+
+
+async def mark(page: Page, before: Marking | None, answer: msgspec.Raw = UNASKED) -> Marking:
+    """Number what can be acted on, the main document's first, which may have been asked already."""
     known = {} if before is None or before.page is not page else {m.frame.id: m.frame for m in before.frames}
     known |= {frame.id: frame for frame in page.children.values()}
     marking = Marking(page)
@@ -117,15 +124,10 @@ async def mark(page: Page, before: Marking | None) -> Marking:
     for visit in waiting:  # grows as frames are found in frames
         marked = MarkedFrame(visit.frame, len(listed) + 1, visit.holder, visit.index)
         main = visit.frame is page.frame
-        request = {
-            "most": MAX_MARKS - len(listed),
-            "ms": COLLECT_MS,
-            "first": marked.first,
-            "view": visit.view,
-        }
-        call = f"webgym.collectMarks({msgspec.json.encode(request).decode()})"
         try:
-            found = _read(await visit.frame.run(call, msgspec.Raw, within=SCRIPT_SECONDS))
+            if not main or answer == UNASKED:
+                answer = await visit.frame.run(question(marked.first, visit.view), msgspec.Raw, within=SCRIPT_SECONDS)
+            found = _read(answer)
         except ScriptFailed:
             continue
         except BrowserError:

@@ -1,7 +1,8 @@
 """What the agent gets to see: one screenshot and the particulars of the page at rest.
 
 The order is settle → screenshot → marks, so that picture, marks and particulars belong to the same moment. Most pages are at
-rest before anybody waits for it: the screenshot is then taken first, and stands if nothing has changed after it.
+rest before anybody waits for it: the screenshot is then taken first, and stands if nothing has changed after it. So do the
+marks that such a page finds when it says that it rests.
 
 A page that could not be loaded because we were short of something ourselves is nobody's observation: that is a refusal, and
 whoever looks next has it loaded again.
@@ -22,12 +23,12 @@ import msgspec
 
 from webgym import types as t
 from webgym.errors import BrowserError, BrowserGone, PageUnresponsive, Unavailable
+from webgym.server import marks
 from webgym.server.actions import ABORTED
 from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.display import Picture
 from webgym.server.egress import Egress
 from webgym.server.frame import ScriptFailed
-from webgym.server.marks import Marking, mark
 from webgym.server.numbers import Numbered, with_numbers
 from webgym.server.page import Page
 from webgym.server.settle import Particulars, Rest, SettleLimits, settle
@@ -91,13 +92,14 @@ async def _observe(
     picture = Picture(look.image, look.quality) if look.image != "none" else None
     if context.active.starved:
         context.active.load_again()
-    rest = await _settle_active(context, limits, typing, picture)
+    rest = await _settle_active(context, limits, typing, picture, marks.question() if look.marks else "null")
     page = context.active
     cut: set[Cut] = set()
-    plain = None if picture is None else rest.picture or await page.shoot(picture, within=SHOT_SECONDS)
+    early = rest.early
+    plain = early.picture if early else await page.shoot(picture, within=SHOT_SECONDS) if picture else None
     marking = None
     if look.marks:
-        marking = context.marking = await mark(page, context.marking)
+        marking = context.marking = await marks.mark(page, context.marking, early.answer if early else marks.UNASKED)
         if marking.truncated:
             cut.add("marks")
     shot = None
@@ -144,14 +146,16 @@ async def _observe(
     )
 
 
-async def _settle_active(context: Context, limits: SettleLimits, typing: bool, picture: Picture | None) -> Rest:
+async def _settle_active(
+    context: Context, limits: SettleLimits, typing: bool, picture: Picture | None, question: str
+) -> Rest:
     """Settle whichever tab is active in the end: a click may have opened another, or closed this one."""
     started = time.monotonic()
     closed = switched = 0
     while True:
         page = context.active
         try:
-            rest = await settle(page, limits, typing=typing, picture=picture)
+            rest = await settle(page, limits, typing=typing, picture=picture, question=question)
         except ScriptFailed:
             # Our script could not run in this document (a bare XML or image document, say): show it as it is.
             rest = Rest(time.monotonic() - started, [], Particulars(title=page.title))
@@ -172,7 +176,7 @@ def _origin(url: str) -> set[str]:
     return {f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"} if parts.scheme in ("http", "https") else set()
 
 
-async def _numbered(context: Context, marking: Marking, plain: bytes, picture: Picture) -> bytes:
+async def _numbered(context: Context, marking: marks.Marking, plain: bytes, picture: Picture) -> bytes:
     boxes = tuple(mark.box for mark in marking.marks)
     last = context.last_numbered
     if last is None or not last.of(plain, boxes):

@@ -290,6 +290,11 @@ class Page:
         """Await what happens in this page: it draws meanwhile, because much of a page's life goes by frames."""
         return await self._display.during(self.channel, work, every=every)
 
+    @property
+    def shoots_early(self) -> bool:
+        """Whether the next `drawing_shot` tries to take a picture."""
+        return self._calm and self._display.on_command
+
     async def drawing_shot(self, work: Awaitable[T], picture: Picture) -> tuple[T, bytes | None]:
         """The same with a picture, if one taken at once is still true when the work is done. A page for which the last such
         picture was too early is not asked for the next."""

@@ -63,6 +63,7 @@ class Particulars(msgspec.Struct):
 class _Rested(msgspec.Struct):
     capped: bool
     page: Particulars
+    answer: msgspec.Raw
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,27 @@ class _Quiet:
         return f"{{quiet: {quiet}, typing: {typing}, cap: {cap}}}"
 
 
+class Early(msgspec.Struct):
+    """What was learned of a page while it was asked for rest: its picture, and its answer to a question (null: none)."""
+
+    picture: bytes
+    answer: msgspec.Raw
+
+
 class Rest(msgspec.Struct):
     seconds: float
     capped: list[Cap]
     page: Particulars
-    picture: bytes | None = None  # of the page at rest, if it was at rest from the beginning
+    early: Early | None = None  # if the page was at rest from the beginning
 
 
-async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, picture: Picture | None = None) -> Rest:
-    """Wait for rest. Raises BrowserError if the page's script does not answer: the page hangs."""
+async def settle(
+    page: Page, limits: SettleLimits, *, typing: bool = False, picture: Picture | None = None, question: str = "null"
+) -> Rest:
+    """Wait for rest. Raises BrowserError if the page's script does not answer: the page hangs.
+
+    A page that may be at rest already has its picture taken at once, and answers the question, an expression, when it says
+    that it rests: to ask once more would cost a third of what it takes to find its marks."""
     started = time.monotonic()
     capped: list[Cap] = []
     if page.pristine:
@@ -99,7 +112,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
         await _commit(page, limits, capped)
     await _loaded(page, limits, capped)
     still = limits.still
-    shot: bytes | None = None
+    early: Early | None = None
     followed = 0
     follow_until = time.monotonic() + limits.commit
     quiet_ends = time.monotonic() + limits.quiet
@@ -109,10 +122,10 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
         quiet = _Quiet(still, limits.still_typing if typing else 0, cap)
         rested: _Rested | None = None
         with contextlib.suppress(ProtocolError):  # documents came and went while they were asked
-            rested, at, shot = await _rest(page, quiet, limits.grace, picture)
+            rested, at, early = await _rest(page, quiet, limits.grace, picture, question)
         if rested is None or page.navigating:
             # The quiet was the pause before a navigation (a script's redirect, a form): start over with what comes of it.
-            shot = picture = None
+            early = picture = None
             if followed == MAX_SUCCESSORS or time.monotonic() >= follow_until:
                 capped.append("commit")
                 break
@@ -133,7 +146,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
         if page.requests_in_flight(younger_than=limits.network):
             if left <= 0 or not await page.until(lambda: not page.requests_in_flight(younger_than=limits.network), left):
                 capped.append("network")
-                shot = None  # taken before that wait
+                early = None  # taken before that wait
                 break
         elif left <= 0 or at - page.last_request_ended >= limits.still:
             break
@@ -142,7 +155,7 @@ async def settle(page: Page, limits: SettleLimits, *, typing: bool = False, pict
     if rested is None:
         unread = Particulars(title=page.title, failed=page.navigation_error is not None)
         return Rest(time.monotonic() - started, capped, unread)
-    return Rest(time.monotonic() - started, capped, rested.page, shot)
+    return Rest(time.monotonic() - started, capped, rested.page, early)
 
 
 async def _commit(page: Page, limits: SettleLimits, capped: list[Cap], *, most: float = inf) -> None:
@@ -165,9 +178,15 @@ async def _loaded(page: Page, limits: SettleLimits, capped: list[Cap], *, most: 
         capped.append("load")
 
 
-async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | None) -> tuple[_Rested, float, bytes | None]:
-    """What the page said once it was at rest, when it said so (a busy machine may draw long after that), and its picture."""
-    expression = f"webgym.rest({wanted.wire()}).then((rested) => ({{...rested, page: webgym.particulars()}}))"
+async def _rest(
+    page: Page, wanted: _Quiet, grace: float, picture: Picture | None, question: str
+) -> tuple[_Rested, float, Early | None]:
+    """What the page said once it was at rest, when it said so (a busy machine may draw long after that), and what else was
+    learned meanwhile."""
+    early = picture is not None and page.shoots_early
+    answer = f"webgym.attempt(() => {question})" if early else "null"
+    said = f"{{...rested, page: webgym.particulars(), answer: {answer}}}"
+    expression = f"webgym.rest({wanted.wire()}).then((rested) => ({said}))"
     within = wanted.cap + grace
 
     async def ask() -> tuple[_Rested, float]:
@@ -181,4 +200,4 @@ async def _rest(page: Page, wanted: _Quiet, grace: float, picture: Picture | Non
             (rested, at), shot = await page.drawing_shot(ask(), picture)
     except TimeoutError as e:
         raise BrowserError(f"the page was not drawn for {within + 5:g} s") from e
-    return rested, at, shot
+    return rested, at, None if shot is None else Early(shot, rested.answer)

@@ -39,13 +39,18 @@ const visibleBox = (element, view) => {
   return { x: left, y: top, width: right - left, height: bottom - top };
 };
 
+const considered = (element, view) => {
+  if (element.matches(':disabled')) return null;
+  if (element.tagName === 'OPTION' && !element.closest('select[size],select[multiple],[role=listbox]')) return null;
+  // A label stands for its control; it is worth a mark of its own only where the control cannot be seen.
+  if (element.tagName === 'LABEL' && (!element.control || visibleBox(element.control, view))) return null;
+  return visibleBox(element, view);
+};
+
 const consider = (element, view, found, budget) => {
   if (found.length >= budget.most) { budget.cut = true; return; }
-  if (element.matches(':disabled')) return;
-  if (element.tagName === 'OPTION' && !element.closest('select[size],select[multiple],[role=listbox]')) return;
-  // A label stands for its control; it is worth a mark of its own only where the control cannot be seen.
-  if (element.tagName === 'LABEL' && (!element.control || visibleBox(element.control, view))) return;
-  const box = visibleBox(element, view);
+  // A form answers with its field of that name to whatever it is asked, and cannot be marked then; the others can.
+  const box = attempt(() => considered(element, view));
   if (box) found.push({ element, box });
 };
 

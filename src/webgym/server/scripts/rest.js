@@ -85,6 +85,9 @@ const rest = ({ quiet, typing, cap }) => new Promise((resolve) => {
   setTimeout(check, Math.min(quiet, cap));
 });
 
+// The answer, or null where asking fails: what else is asked of a page must not keep it from saying that it rests.
+const attempt = (ask) => { try { return ask(); } catch { return null; } };
+
 // A caret blinks, so two pictures of the same page would differ: it is held lit while its field has the focus, by an
 // animation of the field's style, which leaves no trace in the DOM. To let go after each picture would cost two more frames
 // a step. A Chromium that cannot hold it hides it.
