@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
@@ -61,7 +62,7 @@ class _Completion(BaseModel):
 
     model: str | None = None
     choices: list[_Choice] = Field(min_length=1)
-    usage: object = None
+    usage: Annotated[_Count | object, Field(union_mode="left_to_right")] = None  # no count is no reason to lose the reply
     prompt_token_ids: list[int] | None = None
 
 
@@ -70,7 +71,7 @@ def read_completion(text: str, *, asked: str, seconds: float) -> Reply | None:
     said = _parse(text) or _parse(_without_surrogates(text))
     if said is None:
         return None
-    choice, usage = said.choices[0], _count(said.usage)
+    choice, usage = said.choices[0], said.usage if isinstance(said.usage, _Count) else _Count()
     ids = tuple(choice.token_ids) if choice.token_ids else None
     logprobs = tuple(t.logprob for t in choice.logprobs.content) if choice.logprobs and choice.logprobs.content else None
     if logprobs is not None and not all(map(math.isfinite, logprobs)):
@@ -103,13 +104,6 @@ def _without_surrogates(text: str) -> str:
         return json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
     except (ValueError, RecursionError):
         return ""
-
-
-def _count(usage: object) -> _Count:
-    try:
-        return _Count.model_validate(usage)
-    except ValidationError:
-        return _Count()
 
 
 def _whole(message: _Spoken) -> str:

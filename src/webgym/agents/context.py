@@ -66,16 +66,16 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        return tuple(said.message for said in self.said)
+        return tuple([said.message for said in self.said])
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        return tuple(said.turn for said in self.said)
+        return tuple([said.turn for said in self.said])
 
     @property
     def tokens(self) -> int:
         """Tokens it may have, on the careful side."""
-        return sum(said.tokens for said in self.said)
+        return sum([said.tokens for said in self.said])
 
 
 def messages_of(turns: Sequence[Turn], load: Callable[[str], bytes]) -> tuple[Message, ...]:

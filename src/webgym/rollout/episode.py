@@ -190,16 +190,14 @@ class Announced(Passage):
     async def __aenter__(self) -> None:
         if self._gate.full:
             self._events.doing(self._episode, "waiting", gate=self._gate.name)
-        await super().__aenter__()
+        self._entered = await self._gate.admit()
         self._events.doing(self._episode, self._doing)
 
 
 class Attempt:
     """One try at an episode, in one session."""
 
-    def __init__(
-        self, player: Player, job: Job, number: int, agent: Agent, session: Session, deadline: Deadline
-    ) -> None:
+    def __init__(self, player: Player, job: Job, number: int, agent: Agent, session: Session, deadline: Deadline) -> None:
         self._player, self._job, self._number, self._agent, self._session = player, job, number, agent, session
         self._deadline = deadline  # of a decision
         self._steps: list[Step] = []

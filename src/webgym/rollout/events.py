@@ -233,13 +233,14 @@ class Events:
         """It does something else now."""
         if (view := self._views.get(episode)) is None:
             return
+        if changes:
+            for name in ("url", "title", "reason"):
+                if name in changes:
+                    changes[name] = changes[name][:TEXT]
+            if changes.get("attempt", view.attempt) > view.attempt:
+                self._tally = replace(self._tally, retries=self._tally.retries + 1)
+                self._history[episode] = deque(maxlen=HISTORY)
         changes.setdefault("gate", "")
-        for name in ("url", "title", "reason"):
-            if name in changes:
-                changes[name] = changes[name][:TEXT]
-        if changes.get("attempt", view.attempt) > view.attempt:
-            self._tally = replace(self._tally, retries=self._tally.retries + 1)
-            self._history[episode] = deque(maxlen=HISTORY)
         self._move(view, replace(view, doing=doing, since=self._clock(), **changes))
 
     def step(self, episode: str, step: Step) -> None:

@@ -14,8 +14,8 @@ left are in `stats()`. A gate belongs to one event loop.
 from __future__ import annotations
 
 import asyncio
-import math
 import time
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from webgym.rollout.settings import GateSizes
 SHORTEST: Final = 1e-4  # seconds; the first bucket of a histogram ends here
 BUCKETS_PER_OCTAVE: Final = 4
 BUCKETS: Final = 96  # up to 24 octaves: half an hour
+BOUNDS: Final = tuple(SHORTEST * 2 ** (place / BUCKETS_PER_OCTAVE) for place in range(BUCKETS - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,9 @@ class Histogram:
     def add(self, seconds: float) -> None:
         self.count += 1
         self.total += seconds
-        self.longest = max(self.longest, seconds)
-        place = 0 if seconds <= SHORTEST else math.ceil(math.log2(seconds / SHORTEST) * BUCKETS_PER_OCTAVE)
-        self._counts[min(place, BUCKETS - 1)] += 1
+        if seconds > self.longest:
+            self.longest = seconds
+        self._counts[bisect_left(BOUNDS, seconds)] += 1
 
     def quantile(self, share: float) -> float:
         """The middle of the bucket in which this share of all is reached."""
@@ -110,12 +111,12 @@ class Gate:
 
     async def admit(self) -> float:
         """Wait for a place; when it was had. `Passage` calls this, and `leave` with what it returned."""
-        came = self._clock()
+        came = entered = self._clock()
         if self.full:
             await self._wait_in_line()
+            entered = self._clock()
         else:
             self._inside += 1
-        entered = self._clock()
         self._wait.add(entered - came)
         self._entered += entered
         return entered
