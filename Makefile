@@ -17,7 +17,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fmt test demo bench-steps bench-transports bench-tasks bench-rollout bench-worlds bench-judge bench-train proof env-train env-serve env-llamafactory test-stack test-slow faults soak lock clean
+.PHONY: help setup check fmt test demo bench-steps bench-marks bench-transports bench-tasks bench-rollout bench-worlds bench-judge bench-train proof env-train env-serve env-llamafactory test-stack test-slow faults soak lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ demo: setup  ## the whole training loop with a tiny model, in real browsers, in 
 
 bench-steps: setup  ## measure steps per second
 	$(BIN)/python -m benchmarks.steps
+
+bench-marks: setup  ## measure what Set-of-Marks cost
+	$(BIN)/python -m benchmarks.marks
 
 bench-transports: setup  ## measure what speaks to Chromium against cdp-use
 	$(BIN)/python -m benchmarks.transports

@@ -275,7 +275,7 @@ def busy_ms(browser: ChromiumProcess) -> float:
 
 
 # More of each with marks than without: of the time, of Chromium's share of the processor, and of that with our own.
-MOST_MARKS_COST = {"time": 0.25, "Chromium": 0.35, "processor": 0.45}
+MOST_MARKS_COST = {"time": 0.25, "Chromium": 0.3, "processor": 0.4}
 
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="only Linux counts in nanoseconds")

@@ -164,8 +164,11 @@ async def _settle_active(
             if page.closed and context.alive and closed <= MAX_TABS:
                 continue
             raise
+        if page is context.active:
+            break
         switched += 1
-        if page is context.active or switched == 3:
+        if switched == 3:
+            rest.early = None  # of a page that is not the active one
             break
     context.origins.update(_origin(page.url))
     return rest

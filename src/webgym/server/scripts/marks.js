@@ -12,8 +12,7 @@ const outside = (box, view) =>
   box.bottom <= view.top || box.top >= view.bottom || box.right <= view.left || box.left >= view.right;
 
 // The part of an element's boxes inside `view`, if the topmost thing there belongs to it.
-const visibleBox = (element, view) => {
-  const whole = element.getBoundingClientRect();
+const visibleBox = (element, view, whole = element.getBoundingClientRect()) => {
   if (outside(whole, view) || whole.width < 1 || whole.height < 1) return null;
   // Fields of no opacity are how sites restyle checkboxes and file choosers: they take the click.
   const styled = element.tagName !== 'INPUT';
@@ -39,18 +38,20 @@ const visibleBox = (element, view) => {
   return { x: left, y: top, width: right - left, height: bottom - top };
 };
 
-const considered = (element, view) => {
+const considered = (element, view, whole) => {
   if (element.matches(':disabled')) return null;
   if (element.tagName === 'OPTION' && !element.closest('select[size],select[multiple],[role=listbox]')) return null;
   // A label stands for its control; it is worth a mark of its own only where the control cannot be seen.
   if (element.tagName === 'LABEL' && (!element.control || visibleBox(element.control, view))) return null;
-  return visibleBox(element, view);
+  return visibleBox(element, view, whole);
 };
 
-const consider = (element, view, found, budget) => {
+// Most elements of a long page are not on the screen, which is the first thing asked.
+const consider = (element, whole, view, found, budget) => {
+  if (outside(whole, view)) return;
   if (found.length >= budget.most) { budget.cut = true; return; }
   // A form answers with its field of that name to whatever it is asked, and cannot be marked then; the others can.
-  const box = attempt(() => considered(element, view));
+  const box = attempt(() => considered(element, view, whole));
   if (box) found.push({ element, box });
 };
 
@@ -63,7 +64,7 @@ const collect = (root, view, found, budget) => {
   const listed = new Set(root.querySelectorAll(INTERACTIVE));
   for (const element of listed) {
     if (late(budget)) return;
-    consider(element, view, found, budget);
+    consider(element, element.getBoundingClientRect(), view, found, budget);
   }
   for (const frame of root.querySelectorAll('iframe,frame')) {
     if (late(budget)) return;
@@ -85,7 +86,7 @@ const explore = (parent, view, found, budget, listed, pointed) => {
     if (child.shadowRoot) collect(child.shadowRoot, view, found, budget);
     let here = pointed || listed.has(child);
     if (!here && box.width >= 8 && box.height >= 8 && getComputedStyle(child).cursor === 'pointer') {
-      consider(child, view, found, budget);
+      consider(child, box, view, found, budget);
       here = true;
     }
     if (child.firstElementChild) explore(child, view, found, budget, listed, here);
