@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,6 +21,7 @@ from webgym.store.files import Disk, trouble
 Format = Literal["jpeg", "png"]
 _ENDINGS: Final[dict[Format, str]] = {"jpeg": ".jpg", "png": ".png"}
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
+REMEMBERED: Final = 50_000  # images
 
 
 class Images:
@@ -27,6 +29,9 @@ class Images:
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder, self._disk = str(folder), disk
+        self._moments = count()
+        self._put: dict[str, int] = {}  # when images that are not known to be on the disk were put here
+        self._synced: dict[str, int] = {}  # when each folder was last brought to the disk, or before
 
     def put(self, data: bytes, image_format: Format) -> str:
         """Keep an image; returns its hash."""
@@ -37,6 +42,9 @@ class Images:
                 size = os.stat(path).st_size  # noqa: PTH116
             if size != len(data):
                 self._disk.replace(Path(path), data)
+        if len(self._put) >= REMEMBERED:  # of abandoned episodes. To forget is safe: the folders are synced once more
+            self._put.clear()
+        self._put[sha256] = next(self._moments)
         return sha256
 
     def get(self, sha256: str) -> bytes:
@@ -50,17 +58,22 @@ class Images:
 
     def path(self, sha256: str) -> Path:
         """Where an image is; an unknown one is an error."""
-        for path in map(Path, self._paths(sha256)):
-            if path.is_file():
-                return path
-        raise self._unknown(sha256)
+        return Path(self._found(sha256))
 
     def sync(self, hashes: Iterable[str]) -> None:
         """Bring images to the disk, and the folders that hold them; one that is not here is an error."""
-        paths = [self._hasten(sha256) for sha256 in hashes]
-        folders = {path.rpartition("/")[0] for path in paths}
-        for path in (*paths, *folders, self._folder) if paths else ():
-            self._disk.sync(path)
+        paths, folders, now = [], set(), next(self._moments)
+        for sha256 in hashes:
+            paths.append(path := self._found(sha256))
+            folder, put = path.rpartition("/")[0], self._put.pop(sha256, None)
+            if put is None or put > self._synced.get(folder, -1):  # else it was brought there with another episode's
+                folders.add(folder)
+        self._disk.sync_all(paths)
+        for folder in folders:
+            self._disk.sync(folder)
+        if not folders <= self._synced.keys():
+            self._disk.sync(self._folder)
+        self._synced.update(dict.fromkeys(folders, now))
 
     def __iter__(self) -> Iterator[Path]:
         folder = Path(self._folder)
@@ -68,14 +81,9 @@ class Images:
             for shard in sorted(folder.iterdir()):
                 yield from sorted(shard.iterdir()) if shard.is_dir() else (shard,)
 
-    def _hasten(self, sha256: str) -> str:
+    def _found(self, sha256: str) -> str:
         for path in self._paths(sha256):
-            try:
-                self._disk.hasten(path)
-            except StoreError as e:
-                if not isinstance(e.__cause__, FileNotFoundError):
-                    raise
-            else:
+            if os.path.isfile(path):  # noqa: PTH113
                 return path
         raise self._unknown(sha256)
 
