@@ -53,7 +53,7 @@ def replay(
             continue
         account.used += 1
         found += _candidates(episode, weights[episode.id], objective, settings, account)
-    chosen, dropped = draw(found, settings)
+    chosen, dropped = draw(found, settings, iteration=iteration)
     account.steps += dropped
     kept = write_samples(path, _samples(run, chosen))
     return ReplayStatistics(

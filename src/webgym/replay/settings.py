@@ -23,4 +23,4 @@ class ReplaySettings(Wire):
     )
     drop_unchanged: bool = Field(True, description="Leave out steps after which the screen was the same.")
     successes_only: bool = Field(True, description="False clones failures too: for showing what that does.")
-    seed: int = 0
+    seed: int = Field(0, description="Of the draws; those of different updates are independent all the same.")

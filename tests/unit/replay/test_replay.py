@@ -81,7 +81,7 @@ def test_the_window_ends_at_the_iteration_and_reaches_so_many_back(tmp_path: Pat
 
 def test_later_iterations_are_drawn_in_proportion_to_their_weight() -> None:
     found = [Candidate(f"{i}-{n}", 0, i, f"t{n}", "w", 1.0) for i in range(4) for n in range(2_000)]
-    chosen, dropped = draw(found, ReplaySettings(samples=600, power=2.0))
+    chosen, dropped = draw(found, ReplaySettings(samples=600, power=2.0), iteration=3)
     shares = Counter(one.iteration for one in chosen)
     assert dropped == {"not_drawn": 7_400}
     for iteration in range(4):  # (i+1)² of 30; drawing without replacement bends it a little
@@ -92,13 +92,34 @@ def test_what_is_drawn_depends_on_the_seed_and_not_on_the_order() -> None:
     found = [Candidate(f"{n}", n % 3, n % 4, f"t{n % 9}", f"w{n % 5}", 1.0) for n in range(300)]
     shuffled = random.Random(1).sample(found, len(found))
     chosen = ReplaySettings(samples=50, per_task=9, per_website=12)
-    assert draw(found, chosen) == draw(shuffled, chosen)
-    assert draw(found, chosen) != draw(found, chosen.model_copy(update={"seed": 1}))
+    assert draw(found, chosen, iteration=3) == draw(shuffled, chosen, iteration=3)
+    assert draw(found, chosen, iteration=3) != draw(found, chosen.model_copy(update={"seed": 1}), iteration=3)
+
+
+def test_every_update_draws_anew_and_each_draw_can_be_repeated() -> None:
+    found = [Candidate(f"{n}", 0, 0, f"t{n}", "w", 1.0) for n in range(2_000)]
+    chosen = ReplaySettings(samples=600)
+    fourth, fifth = ({one.episode for one in draw(found, chosen, iteration=n)[0]} for n in (4, 5))
+    assert draw(found, chosen, iteration=4) == draw(found, chosen, iteration=4)
+    assert len(fourth & fifth) == pytest.approx(600 * 600 / 2_000, abs=38)  # four deviations of independent draws
+
+
+def test_what_one_update_passes_over_another_may_learn_from(tmp_path: Path) -> None:
+    plans = [*(Plan("old", replica=n) for n in range(40)), *(Plan("new", iteration=n, verdict="failure") for n in (1, 2))]
+    with make_run(tmp_path / "run", plans) as run:
+
+        def drawn(iteration: int) -> list[str]:
+            path, few = tmp_path / f"{iteration}.parquet", ReplaySettings(samples=30)
+            replay(run, path, judge=JUDGE, iteration=iteration, settings=few)
+            return texts(list(read_samples(path)))
+
+        assert drawn(1) == drawn(1)
+        assert set(drawn(1)) != set(drawn(2))
 
 
 def test_caps_hold_for_every_task_and_website() -> None:
     found = [Candidate(f"{n}", 0, 0, f"t{n % 3}", f"w{n % 2}", 1.0) for n in range(60)]
-    chosen, dropped = draw(found, ReplaySettings(samples=None, per_task=5, per_website=6))
+    chosen, dropped = draw(found, ReplaySettings(samples=None, per_task=5, per_website=6), iteration=0)
     assert max(Counter(one.task for one in chosen).values()) <= 5
     assert max(Counter(one.website for one in chosen).values()) == 6
     assert dropped["task_cap"] + dropped["website_cap"] == 60 - len(chosen)
