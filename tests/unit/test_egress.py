@@ -672,5 +672,21 @@ async def test_an_address_of_this_machine_is_refused_however_public_it_looks(add
     assert why.text.endswith("is of this machine or its network")
 
 
+@pytest.mark.parametrize(
+    "address", ["1.2.3.4", "0x1020304", "1.2.772", "::ffff:1.2.3.4", "64:ff9b::1.2.3.4", "2606:4700:1:2::5"]
+)
+async def test_an_upstream_is_not_asked_for_an_address_of_this_machine(address: str):
+    proxy = Proxy()
+    async with (
+        site(proxy.http) as port,
+        Egress(LOCAL, upstream=f"http://user:s%3Aecret@127.0.0.1:{port}", own=lambda: OURS) as egress,
+    ):
+        assert await refused(egress, address, 80) == "blocked"
+        why = egress.why(address, 80)
+    assert why is not None
+    assert why.text.endswith("is of this machine or its network")
+    assert proxy.asked == []
+
+
 def test_this_machine_knows_its_addresses():
     assert any(IPv4Address("127.0.0.1") in network for network in own_networks())

@@ -9,9 +9,9 @@ this way; UDP has no way at all. If this server is gone, nothing gets out.
 Of several addresses of one name, those refused are left out and the rest are tried; if all are refused, so is
 the name.
 
-With an upstream proxy, names are checked by rules and literal addresses by range; the upstream resolves names
-and so decides where they lead. Its own address passes the same policy as any page's, and localhost never goes
-through it.
+With an upstream proxy, names are checked by rules and literal addresses as always, this machine's own among
+them; the upstream resolves names and so decides where they lead. Its own address passes the same policy as
+any page's, and localhost never goes through it.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class Egress:
         """A socket connected to the host, and bytes that came from it already."""
         if len(self._near) > self._max_connections:
             return Refusal("overloaded", f"this worker already holds {self._max_connections} connections")
-        if reason := self.policy.refuses(host, port):
+        if reason := self._refuses(host, port):
             return Refusal("blocked", f"blocked by the egress policy: {reason}")
         try:
             async with asyncio.timeout(self._connect_within):
@@ -266,6 +266,12 @@ class Egress:
         except TimeoutError:
             text = f"{at(host, port)} did not answer in {self._connect_within:g} s"
             return Refusal("timeout", f"net::ERR_CONNECTION_TIMED_OUT: {text}")
+
+    def _refuses(self, host: Host, port: int) -> str | None:
+        """Why a host may not be reached, before it is looked up or an upstream is asked for it."""
+        if isinstance(host, str):
+            return self.policy.refuses(host, port)
+        return self.policy.refuses_address(host, host, port, self._own())
 
     async def _through(self, upstream: Upstream, host: Host, port: int) -> tuple[socket.socket, bytes] | Refusal:
         sock = await self._dial_host(upstream.host, upstream.port)
