@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -70,11 +70,21 @@ def factor(before: Rate, after: Rate) -> float:
     return (after.share or 0.0) / before.share if before.share else float("inf")
 
 
-def pooled(curves: Sequence[Sequence[Point]]) -> list[Point]:
+def on_the_same(rates: Sequence[Rate]) -> Rate:
+    """What several models came to on the same test: all their episodes, and no more tasks than each had."""
+    return sum(rates, Rate()).model_copy(update={"tasks": max(rate.tasks for rate in rates)})
+
+
+def on_their_own(rates: Sequence[Rate]) -> Rate:
+    """What several models came to in training, for which each seed draws tasks of its own."""
+    return sum(rates, Rate())
+
+
+def pooled(curves: Sequence[Sequence[Point]], together: Callable[[Sequence[Rate]], Rate]) -> list[Point]:
     """Curves of several seeds as one: the episodes of all at each version that all have."""
     versions = sorted(set.intersection(*({point.version for point in curve} for curve in curves)))
     by_version = [{point.version: point.rate for point in curve} for curve in curves]
-    return [Point(version, sum((rates[version] for rates in by_version), Rate())) for version in versions]
+    return [Point(version, together([rates[version] for rates in by_version])) for version in versions]
 
 
 def warmed(folder: Path, seed: int, port: int, console: Console) -> tuple[Path, float]:
@@ -155,10 +165,10 @@ def main() -> int:
         prove(name, given.folder, 0, [*given.rest, *change], given.port, console)
         for name, change in (ABLATIONS.items() if given.ablations else ())
     ]
-    before, after = (sum((getattr(row, name) for row in rows), Rate()) for name in ("before", "after"))
+    before, after = on_the_same([row.before for row in rows]), on_the_same([row.after for row in rows])
     everything = Proved(
         "all seeds", before, after, max(row.minutes for row in rows),
-        tuple(pooled([row.test for row in rows])), tuple(pooled([row.train for row in rows])),
+        tuple(pooled([row.test for row in rows], on_the_same)), tuple(pooled([row.train for row in rows], on_their_own)),
     )  # fmt: skip
     console.print(table([*rows, everything, *rest]))
     plot = given.plot or given.folder / "proof.svg"

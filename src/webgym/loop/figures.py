@@ -1,15 +1,17 @@
 """What a set of episodes came to: success by difficulty, steps, faults and tokens, from the store alone.
 
 A success rate counts scored episodes only. What was not scored (faults of ours, blocked websites, a judge that failed) is
-counted beside it and never as a failure of the agent, so a rate says how much it leaves out.
+counted beside it and never as a failure of the agent, so a rate says how much it leaves out. How far a rate can be trusted
+goes by its different tasks: another repeat of one says more of this task and nothing of those that were not tried.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from webgym.judge.bench.figures import wilson_interval
 from webgym.store import Run
@@ -19,10 +21,19 @@ BANDS: Final[tuple[DifficultyBand, ...]] = ("easy", "medium", "hard")
 
 
 class Rate(Wire):
-    """So many of so many."""
+    """So many of so many episodes."""
 
     passed: int = Field(0, ge=0)
     of: int = Field(0, ge=0)
+    tasks: int = Field(
+        default_factory=lambda given: given.get("of", 0), ge=0, description="Different ones; unless told, one an episode."
+    )
+
+    @model_validator(mode="after")
+    def _as_many_tasks_as_there_can_be(self) -> Self:
+        if not min(1, self.of) <= self.tasks <= self.of:
+            raise ValueError(f"{self.of} episodes cannot be of {self.tasks} tasks")
+        return self
 
     @property
     def share(self) -> float | None:
@@ -30,17 +41,21 @@ class Rate(Wire):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of Wilson, which is honest for few episodes and for shares near 0 and 1."""
-        return wilson_interval(self.share, self.of) if self.share is not None else (0.0, 1.0)
+        """The 95 % interval of Wilson, which is honest for few tasks and for shares near 0 and 1.
+
+        Repeats of a task do not narrow it: in the worst case they all end alike."""
+        return wilson_interval(self.share, self.tasks) if self.share is not None else (0.0, 1.0)
 
     def __add__(self, other: Rate) -> Rate:
-        return Rate(passed=self.passed + other.passed, of=self.of + other.of)
+        """Both together, if they have no task in common."""
+        return Rate(passed=self.passed + other.passed, of=self.of + other.of, tasks=self.tasks + other.tasks)
 
     def __str__(self) -> str:
         if self.share is None:
             return "none scored"
         low, high = self.interval
-        return f"{self.share:.1%} of {self.of} ({low:.1%} to {high:.1%})"
+        repeated = f" on {self.tasks} tasks" if self.tasks < self.of else ""
+        return f"{self.share:.1%} of {self.of}{repeated} ({low:.1%} to {high:.1%})"
 
 
 class Figures(Wire):
@@ -97,7 +112,7 @@ def measure(run: Run, iteration: int, judge: str) -> Figures:
 class _Tally:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
-        self._bands: dict[DifficultyBand, Rate] = {}
+        self._rewards: dict[DifficultyBand, list[tuple[str, int]]] = {}
 
     def add(self, episode: Episode, verdict: Verdict | None) -> None:
         counts, steps = self._counts, episode.steps
@@ -111,11 +126,15 @@ class _Tally:
         if not episode.trainable:
             return
         if isinstance(verdict, Scored):
-            band = episode.task.band
-            self._bands[band] = self._bands.get(band, Rate()) + Rate(passed=verdict.reward, of=1)
+            self._rewards.setdefault(episode.task.band, []).append((episode.task.id, verdict.reward))
         else:
             counts["unjudged" if verdict is None else "unscorable"] += 1
 
     def figures(self, planned: int, outcomes: dict[str, int]) -> Figures:
-        bands = {band: self._bands[band] for band in BANDS if band in self._bands}
+        bands = {band: _rate(self._rewards[band]) for band in BANDS if band in self._rewards}
         return Figures(planned=planned, outcomes=outcomes, by_band=bands, **self._counts)
+
+
+def _rate(rewards: Sequence[tuple[str, int]]) -> Rate:
+    """Of the tasks and rewards of scored episodes."""
+    return Rate(passed=sum(one for _, one in rewards), of=len(rewards), tasks=len({task for task, _ in rewards}))

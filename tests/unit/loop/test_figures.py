@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.unit.replay.making import JUDGE, Plan, make_run
 from webgym.loop.figures import Rate, measure
@@ -26,6 +27,36 @@ def test_an_interval_holds_its_share_and_stays_between_0_and_1(passed: int, fail
     assert 0.0 <= low <= high <= 1.0
     if rate.share is not None:
         assert low - 1e-12 <= rate.share <= high + 1e-12
+
+
+def test_repeats_of_a_task_do_not_make_the_interval_narrower(tmp_path: Path):
+    plans = [
+        Plan(f"t{task}", replica=replica, verdict="success" if task < 4 else "failure", steps=1)
+        for task in range(10)
+        for replica in range(8)
+    ]
+    with make_run(tmp_path / "run", plans) as run:
+        rate = measure(run, 0, JUDGE).success
+    assert (rate.passed, rate.of, rate.tasks, rate.share) == (32, 80, 10, 0.4)
+    assert rate.interval == Rate(passed=4, of=10).interval
+    assert str(rate) == "40.0% of 80 on 10 tasks (16.8% to 68.7%)"
+
+
+def test_rates_of_different_tasks_add_up_with_their_tasks():
+    both = Rate(passed=6, of=8, tasks=2) + Rate(passed=1, of=3)
+    assert both == Rate(passed=7, of=11, tasks=5)
+    assert sum([], Rate()) == Rate()
+
+
+def test_a_rate_that_was_kept_without_its_tasks_is_of_one_episode_a_task():
+    assert Rate.model_validate_json('{"passed": 5, "of": 10}') == Rate(passed=5, of=10, tasks=10)
+    assert Rate.model_validate_json(Rate(passed=5, of=10, tasks=5).model_dump_json()).tasks == 5
+
+
+@pytest.mark.parametrize("tasks", [0, 11])
+def test_a_rate_of_no_task_or_of_more_tasks_than_episodes_is_none(tasks: int):
+    with pytest.raises(ValidationError, match=f"10 episodes cannot be of {tasks} tasks"):
+        Rate(passed=5, of=10, tasks=tasks)
 
 
 def test_a_rate_of_nothing_says_so():
