@@ -254,6 +254,9 @@ class Settled(Wire):
     capped: tuple[Literal["commit", "load", "quiet", "network"], ...] = ()
 
 
+MAX_OUTLINE: Final = 40_000  # characters of an observation's `accessibility`
+
+
 class Observation(Wire):
     screenshot: Screenshot | None
     unchanged: bool = Field(description="The screenshot equals the previous one of this session.")
@@ -349,6 +352,7 @@ class Turn(Wire):
 
 
 CUT: Final = ("length", "max_tokens")  # how servers say in `finish` that a reply was cut off
+ABORTED: Final = ("abort", "error")  # and that they ended it themselves: what there is of it is not the model's reply
 
 
 class Reply(Wire):

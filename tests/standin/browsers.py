@@ -1,8 +1,9 @@
 """A rollout server without browsers: real sockets, the real protocol, pages that do what their host's name says.
 
 For tests and measurements of what stands on the server's API, where thousands of steps must cost nothing. A page is its
-host: `dead.localhost` cannot be loaded, `refusing.localhost` answers 403 with a challenge, `dying-N.localhost` loses its
-browser at the first step of the first N sessions that go there, `slow.localhost` takes `slow` seconds a step.
+host: `dead.localhost` cannot be loaded, `refusing.localhost` answers 403 with a challenge, `broken.localhost` 502,
+`dying-N.localhost` loses its browser at the first step of the first N sessions that go there, `slow.localhost` takes `slow`
+seconds a step, `busy.localhost` is never outlined in time.
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ class Browsers:
 
     def _seen(self, page: Page, *, image: bool = True) -> Observation:
         refusing, dead = page.host.startswith("refusing"), page.host.startswith("dead")
+        busy, status = page.host.startswith("busy"), 502 if page.host.startswith("broken") else 200
         data = f"{page.host} {page.steps}".encode().ljust(self.image_bytes, b".")
         shot = Screenshot(format="jpeg", width=1280, height=768, sha256=hashlib.sha256(data).hexdigest(), data=data)
         return Observation(
@@ -116,12 +118,13 @@ class Browsers:
             unchanged=False,
             url=f"http://{page.host}/{page.steps}",
             title="Just a moment..." if refusing else f"page {page.steps}",
-            status=403 if refusing else 200,
+            status=403 if refusing else status,
             scroll=ScrollPosition(x=0, y=0, width=1280, height=768),
             tabs=(),
             navigation_error="net::ERR_NAME_NOT_RESOLVED" if dead else None,
             settled=Settled(ms=1),
-            accessibility="an outline",
+            accessibility="" if busy else "an outline",
+            truncated=("accessibility",) if busy else (),
         )
 
 

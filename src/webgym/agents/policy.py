@@ -12,7 +12,8 @@ log, error or reply.
     408, 409, 425, 429, 5xx with Retry-After          the same replica, everyone pausing for as long as it asks
     the same, asking for longer than patience lasts   another replica; this one is left alone for as long as it asks
     the same without, no connection, broken, late,
-    200 with a body that is no chat completion        another replica, then pauses that double, jittered
+    200 with a body that is no chat completion, or
+    with a reply that the server broke off itself     another replica, then pauses that double, jittered
     any other status                                  never again (EndpointRefused)
 """
 
@@ -35,7 +36,7 @@ from webgym.endpoint.limits import Clock, Limits, Sleep
 from webgym.endpoint.messages import Message, body_of
 from webgym.endpoint.transport import Transport, backoff, read_key
 from webgym.errors import EndpointDown
-from webgym.types import Reply
+from webgym.types import ABORTED, Reply
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +91,8 @@ class _Replica:
                 reply = read_completion(text, asked=model, seconds=seconds)
                 if reply is None:
                     raise EndpointDown(f"model {model}: the answer is no chat completion: {text[:100]!r}")
+                if reply.finish in ABORTED:
+                    raise EndpointDown(f"model {model}: the server broke its reply off (finish reason {reply.finish!r})")
             except asyncio.CancelledError:  # ours: it says nothing of the replica
                 raise
             except BaseException:

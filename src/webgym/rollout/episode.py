@@ -9,10 +9,11 @@ infrastructure failure begins the episode anew with a new session and a new agen
 that does not answer within its patience is `cancelled(policy_unavailable)`; until then the lease is kept, for the client
 renews it. What the website does wrong is `site_error` or `blocked`, never a reward.
 
-    the start page cannot be loaded                           site_error
+    the start page cannot be loaded, or is a 5xx              site_error
     our server will not open the start page                   infra at once: the reason names the setting
     a page refuses automation                                 blocked
     Unreachable, a lost session, 409, 500, 503                again with a new session, then infra
+    an outline that a verifier needs was cut for want of time the same
     429, the server is full                                   asked again until `session.patience` ends, then infra
     401, 403, 413, 422, EndpointRefused, a script that fails  infra at once: repeating it does not help
     EndpointDown                                              cancelled(policy_unavailable)
@@ -41,6 +42,7 @@ from webgym.rollout.gates import Gate, Gates, Passage
 from webgym.rollout.settings import EngineSettings
 from webgym.store import Planned
 from webgym.types import (
+    MAX_OUTLINE,
     Answer,
     Answered,
     Cancelled,
@@ -217,6 +219,8 @@ class Attempt:
             outcome = SiteError(reason=error[:REASON])
         elif (refusal := player.blocked(seen)) is not None:
             outcome = BlockedOutcome(reason=refusal[:REASON])
+        elif seen.status is not None and seen.status >= 500:
+            outcome = SiteError(reason=f"the start page answered with status {seen.status}")
         else:
             seen, outcome = await self._walk(seen)
         await self._kept()
@@ -301,6 +305,8 @@ class Attempt:
 
     def _see(self, seen: Observation) -> None:
         """Begin to keep what is on screen now."""
+        if self._player.outlines and _unread(seen):
+            raise ServerError(f"{seen.url[:100]} could not be outlined in time: what it showed cannot be verified")
         self._since = time.monotonic()
         if (shot := seen.screenshot) is not None:
             last, self._shown = self._shown, shot
@@ -361,6 +367,11 @@ async def _close(agent: Agent) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSING):
             await agent.close()
+
+
+def _unread(seen: Observation) -> bool:
+    """Whether time cut the page's outline short, and not its length."""
+    return "accessibility" in seen.truncated and len(seen.accessibility or "") < MAX_OUTLINE // 2
 
 
 def _said(error: WebGymError) -> str:

@@ -36,7 +36,6 @@ from webgym.server.tabs import MAX_TABS, Context
 
 SHOT_SECONDS = 8.0
 SCRIPT_SECONDS = 4.0
-MAX_OUTLINE = 40_000
 MAX_TEXT = 100_000
 
 Cut = Literal["marks", "accessibility", "text", "dialogs", "downloads"]
@@ -106,7 +105,7 @@ async def _observe(
     if picture is not None and plain is not None:
         shown = plain if marking is None else await _numbered(context, marking, plain, picture)
         shot = _screenshot(context, picture, shown)
-    outline = await _words(page, "outline", MAX_OUTLINE, "accessibility", cut) if look.accessibility else None
+    outline = await _words(page, "outline", t.MAX_OUTLINE, "accessibility", cut) if look.accessibility else None
     text = await _words(page, "text", MAX_TEXT, "text", cut) if look.text else None
     unchanged = shot is not None and shot.sha256 == context.last_shot
     if shot is not None:

@@ -2,7 +2,8 @@
 
     ended         the terminal record; `stored` says that there is an episode file
     withdrawn     a record without a file is taken back, so that the episode may be attempted again
-    quarantined   the episode file was damaged; from then on the episode has failed
+    quarantined   the episode file was damaged; from then on the episode has failed. What was said of it is void once it is
+                  attempted again
 
 Invariant: between live processes everything happens under the run's lock, so the first record of an episode is its only
 one. A crash can come between an episode file and its record, never the other way round: the file wins, and whoever opens
@@ -63,6 +64,7 @@ class Ledger:
     def __init__(self, log: Log[Event]) -> None:
         self.log = log
         self.records: dict[str, Record] = {}
+        self.begun_anew: dict[str, float] = {}  # when episodes whose files were damaged were given another attempt
         self.doubled: list[str] = []  # episodes with a second record while the first stood
         self.garbage: list[bytes] = []
         self._outcomes: dict[Outcome, Outcome] = {}
@@ -74,6 +76,7 @@ class Ledger:
             added = self.log.added()
             if added.anew:
                 self.records.clear()
+                self.begun_anew.clear()
                 self.doubled.clear()
                 self.garbage.clear()
             for event in added.records:
@@ -97,6 +100,8 @@ class Ledger:
                 outcome = self._outcomes.setdefault(event.outcome, event.outcome)
                 self.records[event.episode] = Record(outcome, event.stored, event.at)
             case Withdrawn():
-                self.records.pop(event.episode, None)
+                record = self.records.pop(event.episode, None)
+                if record is not None and record.quarantined:
+                    self.begun_anew[event.episode] = event.at
             case Quarantined():
                 self.records[event.episode] = Record(Infra(reason=event.reason), stored=False, at=event.at, quarantined=True)

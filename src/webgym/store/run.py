@@ -23,6 +23,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from math import inf
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -227,8 +228,11 @@ class Run:
             self.verdicts.add(judgement)
 
     def judgements(self, judge: str | None = None) -> Iterator[Judgement]:
-        """Every judgement, of one judge or of all, each judge's in the order they were made."""
-        return self.verdicts.read(judge)
+        """Every judgement, of one judge or of all, each judge's in the order they were made; but for those of a file that
+        was damaged and then replaced: they are of another attempt."""
+        self.ledger.refresh()
+        begun = self.ledger.begun_anew
+        return (one for one in self.verdicts.read(judge) if one.judged > begun.get(one.episode, -inf))
 
     def latest_judgements(self, judge: str) -> dict[str, Judgement]:
         """What a judge said last of each episode."""

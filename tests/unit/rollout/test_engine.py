@@ -66,6 +66,36 @@ async def test_each_sort_of_trouble_has_its_own_outcome(tmp_path: Path):
     assert clean(tmp_path / "run")
 
 
+async def test_a_start_page_that_is_an_error_of_the_server_is_the_websites_fault(tmp_path: Path):
+    async with rolled(tmp_path / "run", tasks(1, "broken.localhost")) as one:
+        await one.engine.run()
+        assert one.kinds() == ["site_error"]
+        (episode,) = one.run.episodes()
+        assert "502" in episode.outcome.reason  # type: ignore[union-attr]
+
+
+async def test_an_episode_without_the_outlines_that_its_verifier_needs_is_a_fault_of_ours(tmp_path: Path):
+    async with rolled(tmp_path / "run", [*tasks(1, "busy.localhost"), *tasks(1)], retries=1) as one:
+        one.engine._player.outlines = True
+        await one.engine.run()
+        assert one.kinds() == ["infra", "answered"]
+        assert one.browsers.opened == 3, "it was tried twice"
+
+
+async def test_what_a_server_broke_off_is_not_the_models_reply(tmp_path: Path):
+    async with PolicyServer(more={"finish_reason": "abort"}) as server:
+        policy = {"urls": [server.url], "patience": 0.5, "backoff": 0.05, "max_backoff": 0.05}
+        settings = AgentSettings.model_validate({"policy": policy})
+        async with Policy(settings.policy) as model:
+            (task,), agents = tasks(1), ModelAgents(model, settings)
+            async with rolled(tmp_path / "run", [task], agent=lambda: agents(task, "e")) as one:
+                with pytest.raises(RolloutStopped, match="abort"):
+                    await one.engine.run()
+                assert one.kinds() == ["policy_unavailable"]
+                assert model.totals[0].failures > 1
+    assert clean(tmp_path / "run")
+
+
 async def test_the_step_limit_is_that_of_the_band_and_split(tmp_path: Path):
     plan = [*tasks(1, facts=1), *tasks(1, "b.localhost", facts=5, split="test")]
     async with rolled(tmp_path / "run", plan, agent=lambda: Walker(10_000)) as one:

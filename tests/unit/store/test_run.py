@@ -11,6 +11,7 @@ import pytest
 
 from tests.unit.store.making import BROKEN, JUDGE, make_episode, make_judgement, picture
 from webgym.errors import Damaged, NewerVersion, StoreError
+from webgym.rollout.engine import unjudged
 from webgym.store import Run, episode_id
 from webgym.store.audit import audit
 from webgym.store.files import Disk
@@ -267,3 +268,19 @@ def test_a_failed_link_leaves_no_staging_file(tmp_path: Path):
         disk.link(staged, tmp_path / "a" / "b")
     disk.close()
     assert list((tmp_path / "staging").iterdir()) == []
+
+
+def test_what_was_said_of_a_damaged_file_is_not_said_of_its_successor(run: Run):
+    episode = make_episode(run, 0)
+    (planned,) = run.plan(0, [episode.task.id])
+    run.commit(episode)
+    run.add_judgement(make_judgement(planned.id))
+    run.quarantine(planned.id, "a bit was flipped")
+    assert run.latest_judgements(JUDGE), "it has failed, and nothing has taken its place"
+    assert run.withdraw(planned.id, "once more")
+    run.commit(episode)
+    for one in (run, Run.open(run.path, read_only=True)):
+        assert one.latest_judgements(JUDGE) == {}
+        assert unjudged(one, 0, JUDGE) == [planned.id]
+    run.add_judgement(make_judgement(planned.id))
+    assert list(run.latest_judgements(JUDGE)) == [planned.id]
