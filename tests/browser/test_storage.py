@@ -55,6 +55,20 @@ async def test_saving_asks_no_site_and_leaves_the_tabs_alone(visit: Visit, house
     assert [tab.id for tab in seen.tabs] == [1, 2]
 
 
+async def test_saving_goes_past_the_service_worker_of_a_site(visit: Visit, house: House):
+    page = await visit("/isolation/worked")
+    assert (await page.step(t.Wait(seconds=0.5), image="none")).title == "worked"
+    before = house.site.hits.copy()
+    (stored,) = (await saved(house, page)).origins
+    assert house.site.hits == before
+    assert [(item.name, item.value) for item in stored.localStorage] == [("mark", "kept")], "no script of the site ran"
+    (again,) = (await saved(house, page)).origins
+    assert again == stored
+    seen = await page.step(t.Navigate(url=house.site.url("/counter")), image="none")
+    assert await house.ask(page, "localStorage.getItem('ran')", str) == "a script of the site", "other tabs still have it"
+    assert seen.title != "worked"
+
+
 async def test_restoring_asks_no_site_and_leaves_one_tab(visit: Visit, house: House):
     state = await saved(house, await visit("/isolation/set?value=kept"))
     hits = sum(house.site.hits.values())

@@ -19,6 +19,7 @@ YEAR = 365 * 24 * 3600
 ENTRIES = [
     Entry(GROUP, "/isolation/set?value=A", "leaves marks in every kind of storage; title ends as 'set'"),
     Entry(GROUP, "/isolation/get", "finds such marks; title ends as 'found {...}', also in #found"),
+    Entry(GROUP, "/isolation/worked", "a service worker stands before the whole origin; title ends as 'worked'"),
 ]
 
 
@@ -61,3 +62,31 @@ self.addEventListener("fetch", event => {
 @routes.get("/isolation/worker-answer")
 async def worker_answer(_: web.Request) -> web.Response:
     return web.Response(text="from the server", headers={"Cache-Control": "no-store"})
+
+
+WORKED = """<!doctype html><title>working</title>
+<script>
+localStorage.setItem("mark", "kept");
+const workers = navigator.serviceWorker;
+const controlled = new Promise(yes => workers.addEventListener("controllerchange", yes));
+workers.register("/isolation/scripted.js", {scope: "/"}).then(() => controlled).then(() => { document.title = "worked"; });
+</script>"""
+
+
+@routes.get("/isolation/worked")
+async def worked(_: web.Request) -> web.Response:
+    return page(WORKED)
+
+
+@routes.get("/isolation/scripted.js")
+async def scripted(_: web.Request) -> web.Response:
+    """Passes every request on, and hands out a script of the site with each page."""
+    text = """
+self.addEventListener("install", () => self.skipWaiting());
+self.addEventListener("activate", event => event.waitUntil(self.clients.claim()));
+const script = "<script>localStorage.setItem('ran', 'a script of the site')</script>";
+const scripted = async answer =>
+  new Response(script + await answer.text(), {headers: {"Content-Type": "text/html"}});
+self.addEventListener("fetch", event => event.respondWith(fetch(event.request).then(scripted)));
+"""
+    return web.Response(text=text, content_type="text/javascript", headers={"Service-Worker-Allowed": "/"})

@@ -1,8 +1,8 @@
 """Storage state: cookies and local storage of a session, saved and restored in Playwright's format.
 
 Local storage belongs to an origin and can only be reached from a document of it. So for each origin a background tab is
-sent there with every request answered by us with an empty page: the site itself is never asked. Nothing is read or written
-unless the document that does it says that it is of that origin.
+sent there with every request answered by us with an empty page: the site itself is never asked, nor its service worker, and
+none of its scripts runs. Nothing is read or written unless the document that does it says that it is of that origin.
 """
 
 from __future__ import annotations
@@ -134,11 +134,20 @@ class _Elsewhere:
         self._context.activate(before)
         channel = self.page.channel
         channel.on("Fetch.requestPaused", _Paused, self._answer)
+        # A service worker of the site would be asked before us, and could ask its server or answer with a script of its own.
+        await channel.call("Network.setBypassServiceWorker", {"bypass": True}, within=SECONDS)
+        # The scripts of pages; ours run nonetheless.
+        await channel.call("Emulation.setScriptExecutionDisabled", {"value": True}, within=SECONDS)
         await channel.call("Fetch.enable", None, within=SECONDS)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.shield(self._context.close_tab(self.page))
+        await asyncio.shield(self._close())
+
+    async def _close(self) -> None:
+        await self._context.close_tab(self.page)
+        # Chromium has answered before the tab is gone, and whoever looks next should not see it.
+        await self.page.until(lambda: self.page.closed, SECONDS)
 
     def _answer(self, event: _Paused) -> None:
         reply: dict[str, Any] = {
