@@ -121,6 +121,22 @@ async def test_a_killed_browser_takes_only_its_own_sessions_and_is_replaced(new_
         assert {held(driver).browser for driver in fresh} >= {b for b in worker.pool.browsers if b is not theirs}
 
 
+async def test_the_files_of_a_session_are_gone_with_its_browser(worker: Worker):
+    driver = await opened(worker, None)
+    leased = held(driver)
+    note = (driver.started.id, driver.started.lease.token, "note.txt")
+    worker.sessions.put_file(*note, b"what it says")
+    os.kill(leased.browser.process.pid, signal.SIGKILL)
+    async with taking(5):
+        await leased.context.connection.closed.wait()
+    for _ in range(2):  # before the sweep finds out, and after
+        with pytest.raises(BrowserGone):
+            worker.sessions.put_file(*note, b"what it says now")
+        with pytest.raises(BrowserGone):
+            worker.sessions.file(*note)
+        await until(lambda: leased not in worker.sessions.leases.all(), within=5)
+
+
 async def test_a_frozen_browser_is_found_out_and_replaced_while_nobody_asks(new_worker: WorkerMaker, site: Site):
     async with new_worker(sessions=4, browsers=2) as worker, undisturbed(worker, site) as neighbour:
         worker.pool.patience = worker.pool.inspect_every = 1.5

@@ -39,7 +39,7 @@ from tests.faults.injection import (
 from tests.processes import running
 from tests.site.server import Site
 from tests.site.tls import TlsSite
-from webgym.errors import BrowserGone, Overloaded, PageUnresponsive, StaleLease, Unavailable
+from webgym.errors import BadRequest, BrowserGone, Overloaded, PageUnresponsive, StaleLease, Unavailable
 from webgym.server import leases, sessions
 from webgym.server.actions import perform
 from webgym.server.cdp import MAX_MESSAGE, Connection
@@ -484,6 +484,18 @@ async def test_a_file_for_which_there_is_no_room_is_refused_and_the_one_before_i
     assert refusal.value.retry_after
     assert worker.sessions.file(*name).read_bytes() == b"before"
     assert len(list(held(driver).context.folder.iterdir())) == 1
+    await driver.release()
+
+
+async def test_a_session_keeps_so_many_files_and_no_more(worker: Worker):
+    driver = await opened(worker, None)
+    owner = (driver.started.id, driver.started.lease.token)
+    for n in range(sessions.MAX_FILES):
+        worker.sessions.put_file(*owner, f"{n}.txt", b"")
+    with pytest.raises(BadRequest, match=f"may hold {sessions.MAX_FILES} files"):
+        worker.sessions.put_file(*owner, "one more.txt", b"")
+    worker.sessions.put_file(*owner, "0.txt", b"another in its place")
+    assert worker.sessions.file(*owner, "0.txt").read_bytes() == b"another in its place"
     await driver.release()
 
 

@@ -44,6 +44,7 @@ log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
 CLOSE_SECONDS = 20.0  # for contexts to be given back: longer than a sick browser takes to be ended
+MAX_FILES = 1000  # of one session, however small: each costs the disk more than its bytes
 CALL_SECONDS = 90.0  # over everything a call may do from its turn on; the parts have their own, shorter deadlines
 
 
@@ -343,10 +344,14 @@ class Sessions:
             return await self._look(leased, look)
 
     def renew(self, session_id: str, token: str | None, ttl: float | None) -> Lease:
+        return self.leases.renew(self._living(session_id, token), ttl)
+
+    def _living(self, session_id: str, token: str | None) -> Leased:
+        """A session, for calls that ask nothing of its browser and so would not notice that it is gone."""
         leased = self.leases.find(session_id, token)
         if not leased.context.alive:
             raise BrowserGone("the browser under this session is gone")
-        return self.leases.renew(leased, ttl)
+        return leased
 
     async def storage(self, session_id: str, token: str | None) -> StorageState:
         leased = self.leases.find(session_id, token)
@@ -356,10 +361,12 @@ class Sessions:
     # files
 
     def put_file(self, session_id: str, token: str | None, name: str, data: bytes) -> StoredFile:
-        leased = self.leases.find(session_id, token)
+        leased = self._living(session_id, token)
         self.leases.renew(leased)
         path = _file(leased, name)
-        held = _bytes_in(leased.context.folder)
+        files, held = _held_in(leased.context.folder)
+        if files >= MAX_FILES and not path.exists():
+            raise BadRequest(f"the session's folder may hold {MAX_FILES} files, and has {files}")
         if held + len(data) > self._max_file:
             raise BadRequest(f"the session's folder may hold {self._max_file} bytes, and has {held}")
         unfinished = path.with_name(f".{name}")  # no name that a client or a page could give
@@ -373,7 +380,7 @@ class Sessions:
         return StoredFile(name=name, size=len(data))
 
     def file(self, session_id: str, token: str | None, name: str) -> Path:
-        leased = self.leases.find(session_id, token)
+        leased = self._living(session_id, token)
         self.leases.renew(leased)
         path = _file(leased, name)
         if path.is_symlink() or not path.is_file():
@@ -381,12 +388,14 @@ class Sessions:
         return path
 
 
-def _bytes_in(folder: Path) -> int:
-    held = 0
+def _held_in(folder: Path) -> tuple[int, int]:
+    """How many files there are, and their bytes."""
+    files = held = 0
     for file in folder.iterdir():
         with contextlib.suppress(FileNotFoundError):  # a download that has just got its name
             held += file.stat().st_size
-    return held
+            files += 1
+    return files, held
 
 
 def _past_help(leased: Leased, error: Exception) -> ServerError:
