@@ -2,7 +2,7 @@
 
 settings   everything the loop can be told
 state      which phases are done: one result file each
-leakage    refuses to start if a website is trained and tested on
+leakage    refuses to start if a website is trained and tested on; tells pages of tested websites
 figures    what a set of episodes came to, with intervals
 phases     one function a phase
 training   replay, train, publish; also alone, as `webgym update`

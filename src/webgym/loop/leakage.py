@@ -1,18 +1,19 @@
 """Train and test must be apart by website, or nothing starts.
 
 The check reads the task files themselves, two columns of each, whatever made them: a test set from another file may share
-websites with the training set although each file alone is sound.
+websites with the training set although each file alone is sound. What a task names is not all that its agent sees: a task
+may name no website, and an agent may follow a link to any. So pages are held against the test set too, by their addresses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
 from webgym.errors import LeakageError
 from webgym.tasks.files import TaskFile
-from webgym.tasks.websites import site
+from webgym.tasks.websites import canonical_origin, site
 from webgym.types import Split
 
 _SHOWN: Final = 3
@@ -38,6 +39,12 @@ def websites(path: Path, split: Split) -> set[str]:
             names, splits = table.column("website").to_pylist(), table.column("split").to_pylist()
             found.update(site(name) for name, one in zip(names, splits, strict=True) if name and one == split)
     return found
+
+
+def lies_on(address: str, tested: Collection[str]) -> bool:
+    """Whether the page of an address is on one of these websites."""
+    page = address.removeprefix("blob:").removeprefix("view-source:")  # either is a page of the address that follows
+    return site(canonical_origin("/".join(page.split("/", 3)[:3]))) in tested
 
 
 def task_ids(path: Path, split: Split) -> Iterator[str]:

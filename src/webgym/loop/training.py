@@ -1,6 +1,7 @@
 """From judged episodes to a new model: replay, train, publish. The loop does them in turn, `webgym update` alone.
 
-Invariants. A sample on a website of the test set stops the run, whatever let it in. Training starts from the model that
+Invariants. A sample of a task on a website of the test set stops the run, whatever let it in; steps on such a website that
+other tasks led to are not learned from. Training starts from the model that
 played the iteration, in a process of its own whose memory is gone when it ends. A model is published by naming its whole
 checkpoint; checkpoints that no later phase needs are removed only then.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from webgym.errors import ConfigError, LeakageError, StoreError
+from webgym.loop.leakage import lies_on
 from webgym.loop.state import LoopFolder, PublishDone, ReplayDone, TrainDone
 from webgym.replay.buffer import replay
 from webgym.replay.settings import ReplaySettings
@@ -75,6 +77,7 @@ def choose(trainer: Trainer, iteration: int, judge: str) -> ReplayDone:
         iteration=iteration,
         objective=trainer.train.objective,
         settings=trainer.replay,
+        tested=lambda address: lies_on(address, trainer.tested),
     )
     for sample in read_samples(path):
         if site(sample.website) in trainer.tested:

@@ -5,14 +5,14 @@ an advantage, one at a time, and notes a few words of each usable step. Then it 
 episodes and writes their samples as it goes. Neither images nor all prompts are ever in memory.
 
 An episode enters only if its agent or its step limit ended it, it is of the train split, and this judge scored it. There is
-no default for a missing verdict.
+no default for a missing verdict. Of such an episode, steps on a website that is tested on are left out.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -37,8 +37,11 @@ def replay(
     iteration: int,
     objective: Objective = "filtered_bc",
     settings: ReplaySettings | None = None,
+    tested: Callable[[str], bool] = lambda _: False,
 ) -> ReplayStatistics:
-    """Write the samples for the update after `iteration` to `path`. The run is only read."""
+    """Write the samples for the update after `iteration` to `path`. The run is only read.
+
+    `tested` says of an address whether it is on a website of the test set."""
     settings = settings or ReplaySettings()
     account = _Account()
     back = settings.iterations if objective == "filtered_bc" else 1  # older groups were another policy's
@@ -52,7 +55,9 @@ def replay(
             account.episodes["damaged"] += 1
             continue
         account.used += 1
-        found += _candidates(episode, weights[episode.id], objective, settings, account)
+        # A task that names such a website is no stray: a set that mixes train and test is to be seen, not to be thinned out.
+        strayed = (lambda _: False) if tested(episode.task.website) else tested
+        found += _candidates(episode, weights[episode.id], objective, settings, strayed, account)
     chosen, dropped = draw(found, settings, iteration=iteration)
     account.steps += dropped
     kept = write_samples(path, _samples(run, chosen))
@@ -126,10 +131,16 @@ def _read(run: Run, wanted: dict[str, float], account: _Account) -> Iterator[Epi
 
 
 def _candidates(
-    episode: Episode, advantage: float, objective: Objective, settings: ReplaySettings, account: _Account
+    episode: Episode,
+    advantage: float,
+    objective: Objective,
+    settings: ReplaySettings,
+    strayed: Callable[[str], bool],
+    account: _Account,
 ) -> Iterator[Candidate]:
     for step in episode.steps:
-        if reason := _useless(step, advantage, objective, settings):
+        reason: StepReason | None = "test_website" if strayed(step.url) else _useless(step, advantage, objective, settings)
+        if reason is not None:
             account.steps[reason] += 1
             continue
         yield Candidate(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from webgym.errors import ConfigError, LeakageError
-from webgym.loop.leakage import check_apart
+from webgym.loop.leakage import check_apart, lies_on
 from webgym.loop.running import checked_tasks
 from webgym.loop.settings import LoopSettings
 from webgym.tasks.files import write_tasks
@@ -41,6 +41,28 @@ def test_a_website_on_both_sides_is_refused_however_it_is_written(tmp_path: Path
     test = write(tmp_path / "u.parquet", task("worlds-b", website, "test"))
     with pytest.raises(LeakageError, match=r"1 websites have training tasks .* a\.example"):
         check_apart(train, test)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://a.example/deep/page?q=1#part",
+        "http://www.A.example/",
+        "blob:https://a.example/0b1c",
+        "view-source:https://a.example/",
+        "http://sub.localhost:8090/x",
+    ],
+)
+def test_a_page_is_on_the_website_of_its_address(address: str):
+    assert lies_on(address, {"a.example", "sub.localhost:8090"})
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://b.example/a.example", "https://nota.example/", "http://sub.localhost/", "about:blank", "data:text/html,a", ""],
+)
+def test_a_page_elsewhere_or_nowhere_is_not(address: str):
+    assert not lies_on(address, {"a.example", "sub.localhost:8090"})
 
 
 def loop(tmp_path: Path, tasks: Path, **more: object) -> LoopSettings:

@@ -50,6 +50,26 @@ def test_a_sample_on_a_website_that_is_tested_on_stops_the_run(tmp_path: Path):
         choose(trainer(run, tested=frozenset({"secret.localhost"})), 0, JUDGE)
 
 
+STRAY = ("http://a.localhost/", "http://www.secret.localhost/page?q=1#there", "http://b.localhost/")
+
+
+def test_a_step_that_strayed_to_a_tested_website_is_left_out(tmp_path: Path):
+    plans = [Plan("none named", website="", urls=STRAY), Plan("another named", urls=STRAY)]
+    with make_run(tmp_path / "run", plans) as run:
+        mine = trainer(run, tested=frozenset({"secret.localhost"}))
+        done = choose(mine, 0, JUDGE)
+        assert done.statistics.dropped == {"test_website": 2}
+        assert sorted((one.task, one.step) for one in read_samples(mine.folder.samples(0))) == [
+            ("another named", 0), ("another named", 2), ("none named", 0), ("none named", 2),
+        ]  # fmt: skip
+
+
+def test_a_task_that_names_a_tested_website_stops_the_run_wherever_its_steps_were(tmp_path: Path):
+    plans = [Plan("a", website="http://secret.localhost", urls=("http://secret.localhost/",) * 3)]
+    with make_run(tmp_path / "run", plans) as run, pytest.raises(LeakageError, match=r"secret\.localhost"):
+        choose(trainer(run, tested=frozenset({"secret.localhost"})), 0, JUDGE)
+
+
 async def test_without_samples_the_model_stays_as_it_is(tmp_path: Path):
     with make_run(tmp_path / "run", [Plan("a", verdict="failure")]) as run:
         mine = trainer(run)
@@ -161,6 +181,17 @@ def test_update_refuses_a_sample_on_a_website_that_its_tasks_test(tmp_path: Path
     settings = UpdateSettings(run=tmp_path / "run", checkpoint=tmp_path / "first", tasks=tasks)
     with pytest.raises(LeakageError, match=r"www\.secret\.localhost"):
         run_update(settings)
+
+
+def test_update_leaves_out_steps_that_strayed_to_a_website_that_its_tasks_test(tmp_path: Path):
+    make_run(tmp_path / "run", [Plan("a", website="", urls=("https://secret.localhost/",) * 3)]).close()
+    tasks = tmp_path / "tasks.parquet"
+    write_tasks(tasks, [make_episode(Plan("t", website="http://secret.localhost", split="test"), "0" * 64).task])
+    assert run_update(UpdateSettings(run=tmp_path / "run", checkpoint=tmp_path / "first", tasks=tasks)) == 0
+    with Run.open(tmp_path / "run", read_only=True) as run:
+        replayed = LoopFolder(run.path, run.disk).read(0, ReplayDone)
+    assert replayed is not None
+    assert (replayed.samples, replayed.statistics.dropped) == (0, {"test_website": 3})
 
 
 def test_update_clears_what_a_job_that_died_left(tmp_path: Path):

@@ -61,6 +61,7 @@ class Plan:
     invalid: tuple[int, ...] = ()
     steps: int = 3
     logprobs: bool = True
+    urls: tuple[str, ...] = ()  # of the steps, as far as they matter
 
 
 def make_run(path: Path, plans: list[Plan]) -> Run:
@@ -116,7 +117,7 @@ def _step(plan: Plan, n: int, shot: str) -> Step:
     return Step(
         index=n,
         screenshot=shot,
-        url="u",
+        url=plan.urls[n] if n < len(plan.urls) else "u",
         title="t",
         prompt=(Turn(role="user", parts=(TextPart(text=f"{plan.task} {n}"), ImagePart(sha256=shot))),),
         reply=reply,

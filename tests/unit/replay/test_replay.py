@@ -160,6 +160,20 @@ def test_what_did_nothing_may_be_discouraged_and_is_never_encouraged(tmp_path: P
     assert Counter(sample.advantage for sample in samples) == {0.5: 1, -0.5: 3}
 
 
+def test_steps_on_a_website_that_is_tested_on_are_left_out_and_the_others_stay(tmp_path: Path) -> None:
+    plans = [Plan("roams", website="", urls=("http://a.localhost/", "http://secret.localhost/x", "http://b.localhost/"))]
+    account, samples = replayed(tmp_path, plans, tested=lambda address: "secret" in address)
+    assert texts(samples) == ["roams 0 0", "roams 0 2"]
+    assert account.dropped == {"test_website": 1}
+    assert (account.used, account.kept) == (1, 2)
+
+
+def test_a_task_of_a_tested_website_is_no_stray_and_stays_for_all_to_see(tmp_path: Path) -> None:
+    plans = [Plan("wrong", website="http://secret.localhost", urls=("http://secret.localhost/",) * 3)]
+    account, samples = replayed(tmp_path, plans, tested=lambda address: "secret" in address)
+    assert (len(samples), account.dropped) == (3, {})
+
+
 def test_the_filters_can_be_taken_away_to_show_what_they_do(tmp_path: Path) -> None:
     plans = [Plan("a", unchanged=(0, 1)), Plan("b", verdict="failure"), Plan("c", verdict="unscorable")]
     open_to_all = ReplaySettings(samples=None, drop_unchanged=False, successes_only=False)
