@@ -160,6 +160,32 @@ async def test_tab_walks_through_the_fields(visit: Visit, house: House):
     assert await house.ask(form, "document.activeElement.id", str) == "name"
 
 
+async def test_what_a_session_copies_it_can_paste(visit: Visit):
+    page = await visit("/clipboard")
+    await page.step(t.Type(text="one", x=10, y=10))
+    await page.step(t.Key(keys=("Control+a", "Control+c")))
+    for keys, typed in (
+        (("End", "Control+v"), "oneone"),
+        (("Shift+Insert",), "oneoneone"),
+        (("Control+a", "Control+x", "Control+V"), "oneoneone"),  # copied and pasted in one action
+        (("Control+Shift+v",), "oneoneoneoneoneone"),
+    ):
+        assert (await page.step(t.Key(keys=keys))).title == f"typed [{typed}]", keys
+    other = await page.step(t.NewTab(url=page.first.url))
+    await page.step(t.Click(x=10, y=10))
+    assert (await page.step(t.Key(keys=("Control+v",)))).title == "typed [oneoneone]", "in another tab"
+    assert len(other.tabs) == 2
+
+
+async def test_pages_copy_and_paste_in_their_own_way(visit: Visit):
+    page = await visit("/clipboard")
+    await page.step(t.Click(x=10, y=210))
+    await page.step(t.Click(x=10, y=10))
+    assert (await page.step(t.Key(keys=("Control+v",)))).title == "typed [CODE-7]"
+    await page.step(t.Click(x=10, y=410))
+    assert (await page.step(t.Key(keys=("Control+v",)))).title == "pasted [CODE-7]"
+
+
 async def test_an_unknown_key_is_told_and_presses_nothing(visit: Visit):
     page = await visit("/keys")
     seen = await page.step(t.Key(keys=("a", "Hyper+x")))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -315,6 +316,42 @@ async def test_marks_cost_a_fraction_of_a_step(visit: Visit, house: House, capsy
                 break
         for what, most in MOST_MARKS_COST.items():
             assert more[what] <= most, f"{name}, {what}"
+
+
+async def test_a_frame_that_moves_back_to_its_parents_process_keeps_its_marks(visit: Visit, house: House):
+    page = await visit("/marks", marks=True)
+    before = len(page.first.marks or ())
+    nearer = house.site.url("/marks-frame", host="sub.site.localhost")
+    await house.ask(page, f"document.querySelector('#cross').src = {json.dumps(nearer)}; null", type(None))
+    assert len((await page.look(marks=True)).marks or ()) == before
+
+
+AIMS = """
+<style>a, button, iframe { position: absolute; left: 600px }</style>
+<a href="/" style="left: 100px; top: 100px; width: 300px; height: 300px"
+  onclick="document.title = 'seen'; return false">Product</a>
+<button style="left: 200px; top: 200px; width: 100px; height: 100px" onclick="document.title = 'bought'">Buy now</button>
+<button style="left: 0; top: 0" onclick="document.title = 'home'">Logo</button>
+<button id="menu" style="top: 300px" onclick="document.title = 'menu'">Menu</button>
+<iframe style="top: 400px" srcdoc="<button onclick='top.document.title = 1'>Framed</button>"></iframe>
+<p style="height: 4000px"></p>
+"""
+
+
+async def test_a_mark_is_pressed_where_it_can_be_and_never_where_it_cannot(visit: Visit, house: House):
+    page = await visit("/status/200", image="none")
+    await house.ask(page, f"document.body.setHTMLUnsafe({json.dumps(AIMS)}); null", type(None))
+    seen = await page.look(marks=True)
+    framed, menu = mark_called(seen, "Framed"), mark_called(seen, "Menu")
+    seen = await page.step(t.Click(element=mark_called(seen, "Product").id))
+    assert seen.title == "seen", "its middle is covered, its corner is not"
+    await house.ask(page, "menu.style.display = 'none'; null", type(None))
+    hidden = await page.step(t.Click(element=menu.id))
+    assert "look again with marks" in (hidden.action_error or "")
+    assert hidden.title == seen.title, "what is in the corner was not pressed"
+    await page.step(t.Scroll(dy=2000))
+    shown = await page.step(t.Click(element=framed.id))
+    assert (shown.action_error, shown.title) == (None, "1"), "its frame was brought back to the screen"
 
 
 async def test_marks_of_a_page_at_rest_cost_no_message_of_their_own(visit: Visit, house: House):

@@ -10,6 +10,9 @@ import pytest
 from tests.site.server import Site
 from tests.wire import Session
 
+FIELD, COPY_BUTTON = {"x": 10, "y": 10}, {"x": 10, "y": 210}
+PASTING = ("Control+v", "Control+V", "Meta+v", "Control+Shift+v", "Shift+Insert")
+
 
 @pytest.fixture
 def site(house_site: Site) -> Site:
@@ -66,3 +69,24 @@ async def test_a_key_of_one_session_opens_no_other(api):
             assert answer.refusal == (410, "stale_lease")
         assert a.started["id"][:8] != b.started["id"][:8]
         assert a.started["lease"]["token"][:6] != b.started["lease"]["token"][:6]
+
+
+async def test_what_one_session_copies_no_other_pastes(api, site):
+    page = site.url("/clipboard")
+    async with api.session() as a, api.session() as b:
+        for session in (a, b):
+            await session.seen("navigate", url=page)
+        await a.seen("type", text="secret", **FIELD)
+        await a.seen("key", keys=["Control+a", "Control+c"])
+        await a.seen("click", count=2, **FIELD)  # selects it, which some systems take for copying
+        await b.seen("click", **FIELD)
+        for keys in PASTING:
+            assert (await b.seen("key", keys=[keys]))["title"] == "typed []", keys
+        assert (await b.seen("click", button="middle", **FIELD))["title"] == "typed []"
+        await a.seen("click", **COPY_BUTTON)
+        assert (await b.seen("key", keys=["Control+v"]))["title"] == "typed []"
+    async with api.session() as after:
+        await after.seen("navigate", url=page)
+        await after.seen("click", **FIELD)
+        for keys in PASTING:
+            assert (await after.seen("key", keys=[keys]))["title"] == "typed []", keys

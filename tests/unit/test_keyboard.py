@@ -66,6 +66,7 @@ def test_what_is_no_key_is_refused(combination):
         ("Shift+;", [("Shift", "ShiftLeft", 8), (":", "Semicolon", 8)]),
         ("Shift+?", [("Shift", "ShiftLeft", 8), ("?", "Slash", 8)]),
         ("Control+c", [("Control", "ControlLeft", 2), ("c", "KeyC", 2)]),
+        ("Control+K", [("Control", "ControlLeft", 2), ("k", "KeyK", 2)]),
         ("Control++", [("Control", "ControlLeft", 2), ("+", "Equal", 2)]),
     ],
 )
@@ -90,7 +91,18 @@ def test_text_comes_only_from_keys_that_write():
     ]
 
 
-@pytest.mark.parametrize(("combination", "command"), [("ctrl+a", "selectAll"), ("cmd+v", "paste"), ("Control+Z", "undo")])
+@pytest.mark.parametrize("combination", ["ctrl+v", "Control+V", "cmd+v", "Control+Shift+v", "Shift+Insert"])
+def test_keys_that_paste_do_nothing_by_themselves(combination):
+    """The browser would insert what another session has copied."""
+    assert keyboard.pastes(combination)
+    (_, down), _ = [event for event in keyboard.press(combination) if event[1]["key"] not in keyboard.MODIFIERS]
+    assert down["windowsVirtualKeyCode"] == 0
+    assert "commands" not in down
+    assert not keyboard.pastes("v")
+    assert not keyboard.pastes("Insert")
+
+
+@pytest.mark.parametrize(("combination", "command"), [("ctrl+a", "selectAll"), ("cmd+c", "copy"), ("Control+Z", "undo")])
 def test_editing_combinations_carry_their_command(combination, command):
     assert [event["commands"] for _, event in keyboard.press(combination) if "commands" in event] == [[command]]
 

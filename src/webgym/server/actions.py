@@ -38,6 +38,14 @@ class _Selected(msgspec.Struct):
     problem: str | None
 
 
+class _Copied(msgspec.Struct):
+    copied: str
+
+
+class _Pasted(msgspec.Struct):
+    seen_to: bool
+
+
 class _Entry(msgspec.Struct):
     id: int
 
@@ -67,11 +75,7 @@ async def perform(context: Context, action: t.Action, policy: EgressPolicy) -> N
         case t.Type():
             await _type(context, page, action)
         case t.Key():
-            try:
-                events = [event for combination in action.keys for event in keyboard.press(combination)]
-            except keyboard.UnknownKey as e:
-                raise CannotDo(str(e)) from e
-            await _burst(page, events)
+            await _press(context, page, action.keys)
         case t.Scroll():
             await _scroll(context, page, action)
         case t.Select():
@@ -117,13 +121,13 @@ async def aim(context: Context, target: t.Aimed) -> tuple[float, float]:
         except BrowserError as e:
             raise CannotDo(f"element {target.element} is gone") from e
         if point is not None:
-            return point
+            return _on_screen(context, *point)
     raise CannotDo(_no_element(target.element))
 
 
 def _on_screen(context: Context, x: float, y: float) -> tuple[float, float]:
     width, height = context.emulation.width, context.emulation.height
-    if x >= width or y >= height:
+    if not (0 <= x < width and 0 <= y < height):
         raise CannotDo(f"({x:g}, {y:g}) is outside the {width} × {height} screen")
     return x, y
 
@@ -193,6 +197,33 @@ async def _type(context: Context, page: Page, action: t.Type) -> None:
     if action.enter:
         events += keyboard.press("Enter")
     await _burst(page, events)
+
+
+async def _press(context: Context, page: Page, combinations: Iterable[str]) -> None:
+    try:
+        presses = [(list(keyboard.press(keys)), keyboard.pastes(keys)) for keys in combinations]
+    except keyboard.UnknownKey as e:
+        raise CannotDo(str(e)) from e
+    waiting: list[tuple[str, dict[str, Any]]] = []
+    for events, pastes in presses:
+        waiting += events
+        if pastes:
+            await _burst(page, waiting)
+            waiting = []
+            await _paste(context, page)
+    await _burst(page, waiting)
+
+
+async def _paste(context: Context, page: Page) -> None:
+    """Insert what this session has copied, which the browser's clipboard does not tell."""
+    copied = await page.frame.run("({copied: webgym.takeCopied()})", _Copied, within=INPUT_SECONDS)
+    context.clipboard = copied.copied or context.clipboard
+    if not context.clipboard:
+        return
+    text = msgspec.json.encode(context.clipboard).decode()
+    pasted = await page.frame.run(f"({{seen_to: webgym.paste({text})}})", _Pasted, within=INPUT_SECONDS)
+    if not pasted.seen_to:
+        await _burst(page, [("Input.insertText", {"text": context.clipboard})])
 
 
 async def _scroll(context: Context, page: Page, action: t.Scroll) -> None:

@@ -19,8 +19,11 @@ from webgym.server.cdp import Channel, ProtocolError
 T = TypeVar("T")
 
 WORLD = "webgym"
-PARTS = ("names", "lists", "rest", "marks", "outline", "aim")
-OFFERED = "rest, attempt, particulars, collectMarks, foreignFrame, foreignOrigin, outline, text, aim, select, storage"
+PARTS = ("names", "lists", "clipboard", "rest", "marks", "outline", "aim")
+OFFERED = (
+    "rest, attempt, particulars, collectMarks, foreignFrame, foreignOrigin, outline, text, aim, select, takeCopied, paste, "
+    "storage"
+)
 
 
 def _script() -> str:

@@ -82,7 +82,7 @@ _PUNCTUATION = {
     "/": ("Slash", 191),
 }
 # What an editor does with these is decided by the browser's shell, which a headless browser lacks.
-_EDITING = {"a": "selectAll", "c": "copy", "v": "paste", "x": "cut", "z": "undo", "y": "redo"}
+_EDITING = {"a": "selectAll", "c": "copy", "x": "cut", "z": "undo", "y": "redo"}
 
 LONG_TEXT = 300
 
@@ -104,6 +104,16 @@ def parse(combination: str) -> tuple[list[str], str]:
     return modifiers, key
 
 
+def pastes(combination: str) -> bool:
+    """Whether an editor inserts what was copied. The browser has one clipboard for all its sessions, so whoever presses
+    these keys inserts his session's own, and the keys themselves do nothing (see `press`)."""
+    modifiers, key = parse(combination)
+    return (key.lower() == "v" and not {"Control", "Meta"}.isdisjoint(modifiers)) or (modifiers, key) == (
+        ["Shift"],
+        "Insert",
+    )
+
+
 def _named(name: str) -> str:
     known = _SPELLINGS.get(name.lower())
     if known is not None:
@@ -121,12 +131,17 @@ def press(combination: str) -> Iterator[tuple[str, dict[str, Any]]]:
         held |= MODIFIERS[name]
         yield _event("keyDown", name, held)
     shifted = bool(held & MODIFIERS["Shift"])
-    typed = _WITH_SHIFT.get(key, key.upper()) if shifted and len(key) == 1 else key
+    if len(key) == 1 and shifted:
+        typed = _WITH_SHIFT.get(key, key.upper())
+    else:
+        typed = key.lower() if modifiers and len(key) == 1 else key  # Control+K is Control and the key, no capital
     if not held and _needs_shift(typed):
         held = MODIFIERS["Shift"]
     down = _event("keyDown", typed, held, text=_text(typed) if not held & ~MODIFIERS["Shift"] else "")
     if held & (MODIFIERS["Control"] | MODIFIERS["Meta"]) and key.lower() in _EDITING:
         down[1]["commands"] = [_EDITING[key.lower()]]
+    if pastes(combination):
+        down[1]["windowsVirtualKeyCode"] = 0  # by which Chromium's editor knows what it should do
     yield down
     yield _event("keyUp", typed, held)
     for name in reversed(modifiers):

@@ -116,7 +116,9 @@ def question(first: int = 1, view: dict[str, float] | None = None) -> str:
 
 async def mark(page: Page, before: Marking | None, answer: msgspec.Raw = UNASKED) -> Marking:
     """Number what can be acted on, the main document's first, which may have been asked already."""
-    known = {} if before is None or before.page is not page else {m.frame.id: m.frame for m in before.frames}
+    frames = [] if before is None or before.page is not page else [marked.frame for marked in before.frames]
+    # One that has moved to another process keeps its id and not its channel.
+    known = {frame.id: frame for frame in frames if not frame.channel.detached}
     known |= {frame.id: frame for frame in page.children.values()}
     marking = Marking(page)
     listed: list[t.Mark] = []

@@ -155,6 +155,7 @@ async def _settle_active(
         page = context.active
         try:
             rest = await settle(page, limits, typing=typing, picture=picture, question=question)
+            context.clipboard = rest.page.copied or context.clipboard
         except ScriptFailed:
             # Our script could not run in this document (a bare XML or image document, say): show it as it is.
             rest = Rest(time.monotonic() - started, [], Particulars(title=page.title))

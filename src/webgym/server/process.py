@@ -72,6 +72,8 @@ SWITCHES = (
     "--no-service-autorun",
     "--password-store=basic",
     "--use-mock-keychain",
+    # The middle button inserts what was selected last, in whichever session.
+    "--blink-settings=middleClickPasteAllowed=false",
     # A session in a shared browser is never the focused window, but its clock must run as if it were.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",

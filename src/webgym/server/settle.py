@@ -58,6 +58,7 @@ class Particulars(msgspec.Struct):
     width: float = 0
     height: float = 0
     failed: bool = False  # the browser's own error page
+    copied: str = ""  # since it was asked last
 
 
 class _Rested(msgspec.Struct):
@@ -113,6 +114,7 @@ async def settle(
     await _loaded(page, limits, capped)
     still = limits.still
     early: Early | None = None
+    copied = ""
     followed = 0
     follow_until = time.monotonic() + limits.commit
     quiet_ends = time.monotonic() + limits.quiet
@@ -123,6 +125,7 @@ async def settle(
         rested: _Rested | None = None
         with contextlib.suppress(ProtocolError):  # documents came and went while they were asked
             rested, at, early = await _rest(page, quiet, limits.grace, picture, question)
+            rested.page.copied = copied = rested.page.copied or copied
         if rested is None or page.navigating:
             # The quiet was the pause before a navigation (a script's redirect, a form): start over with what comes of it.
             early = picture = None

@@ -1,7 +1,8 @@
 """A browser session's inside: one BrowserContext, its tabs, its folder, its surprises.
 
 A context shares nothing with its neighbours: cookies, storage, cache, service workers and renderer processes are its own,
-and it is disposed when its session ends, never used again.
+and it is disposed when its session ends, never used again. The browser's clipboard would be shared, so what is copied is
+kept here, and nothing is ever pasted from there.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ class Context:
         self.surprises = Surprises(connection.root, context_id, folder, max_download)
         self.tabs: dict[int, Page] = {}
         self.origins: set[str] = set()
+        self.clipboard = ""  # what was copied last
         self.last_shot = ""  # content hash of the last screenshot
         self.last_numbered: Numbered | None = None  # the last screenshot with marks
         self.marking: Marking | None = None  # what the element ids of the latest marks mean

@@ -14,13 +14,21 @@ const aim = (index) => {
   const element = marked[index];
   if (!element || !element.isConnected) return null;
   const view = element.ownerDocument.defaultView || globalThis;
-  const inside = { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight };
-  let box = visibleBox(element, inside);
-  if (!box) {
-    element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
-    box = visibleBox(element, inside) || element.getBoundingClientRect();
-  }
-  const { dx, dy } = offset(element);
+  const whole = { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight };
+  // What its own frame shows may be where that frame is not shown.
+  const pressable = () => {
+    const point = sight(element, whole)?.point, { dx, dy } = offset(element);
+    return point && inView({ left: point[0] + dx, right: point[0] + dx, top: point[1] + dy, bottom: point[1] + dy, width: 1, height: 1 })
+      ? { x: point[0] + dx, y: point[1] + dy } : null;
+  };
+  const here = pressable();
+  if (here) return here;
+  element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+  const there = pressable();
+  if (there) return there;
+  // Covered: whoever presses it presses what covers it, as a person would. Hidden: there is nothing to press.
+  const box = element.getBoundingClientRect(), { dx, dy } = offset(element);
+  if (!box.width || !box.height || !element.checkVisibility({ visibilityProperty: true })) return null;
   return { x: box.x + box.width / 2 + dx, y: box.y + box.height / 2 + dy };
 };
 

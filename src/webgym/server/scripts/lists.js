@@ -141,18 +141,9 @@ const keyed = (event) => {
   }
 };
 
-const guarded = new WeakSet();
-
-// Watches the documents that are ours to read; a frame of another site has a script of its own or none.
 const guardLists = (view) => {
-  try {
-    if (!guarded.has(view.document)) {
-      guarded.add(view.document);
-      view.addEventListener('mousedown', pressed, true);
-      view.addEventListener('click', clicked, true);
-      view.addEventListener('keydown', keyed, true);
-      view.addEventListener('scroll', (event) => { if (event.target === view.document) closeList(); }, true);
-    }
-    for (let n = 0; n < Math.min(view.frames.length, 50); n++) guardLists(view.frames[n]);
-  } catch { /* another site's */ }
+  view.addEventListener('mousedown', pressed, true);
+  view.addEventListener('click', clicked, true);
+  view.addEventListener('keydown', keyed, true);
+  view.addEventListener('scroll', (event) => { if (event.target === view.document) closeList(); }, true);
 };

@@ -11,8 +11,8 @@ const contains = (outer, inner) => {
 const outside = (box, view) =>
   box.bottom <= view.top || box.top >= view.bottom || box.right <= view.left || box.left >= view.right;
 
-// The part of an element's boxes inside `view`, if the topmost thing there belongs to it.
-const visibleBox = (element, view, whole = element.getBoundingClientRect()) => {
+// The part of an element's boxes inside `view`, and a point of it where the topmost thing belongs to it; null if there is none.
+const sight = (element, view, whole = element.getBoundingClientRect()) => {
   if (outside(whole, view) || whole.width < 1 || whole.height < 1) return null;
   // Fields of no opacity are how sites restyle checkboxes and file choosers: they take the click.
   const styled = element.tagName !== 'INPUT';
@@ -28,22 +28,21 @@ const visibleBox = (element, view, whole = element.getBoundingClientRect()) => {
   const right = Math.min(box.right, view.right), bottom = Math.min(box.bottom, view.bottom);
   if (right - left < 3 || bottom - top < 3) return null;
   const root = element.getRootNode();
-  const x = (left + right) / 2, y = (top + bottom) / 2;
-  const hits = (px, py) => {
-    const hit = root.elementFromPoint ? root.elementFromPoint(px, py) : null;
+  const hits = ([x, y]) => {
+    const hit = root.elementFromPoint ? root.elementFromPoint(x, y) : null;
     return hit && (contains(element, hit) || contains(hit, element) && hit.tagName === 'LABEL' ||
       element.labels && [...element.labels].some((label) => contains(label, hit)));
   };
-  if (!hits(x, y) && !hits(left + 2, top + 2) && !hits(right - 2, bottom - 2)) return null;
-  return { x: left, y: top, width: right - left, height: bottom - top };
+  const point = [[(left + right) / 2, (top + bottom) / 2], [left + 2, top + 2], [right - 2, bottom - 2]].find(hits);
+  return point ? { point, box: { x: left, y: top, width: right - left, height: bottom - top } } : null;
 };
 
 const considered = (element, view, whole) => {
   if (element.matches(':disabled')) return null;
   if (element.tagName === 'OPTION' && !element.closest('select[size],select[multiple],[role=listbox]')) return null;
   // A label stands for its control; it is worth a mark of its own only where the control cannot be seen.
-  if (element.tagName === 'LABEL' && (!element.control || visibleBox(element.control, view))) return null;
-  return visibleBox(element, view, whole);
+  if (element.tagName === 'LABEL' && (!element.control || sight(element.control, view))) return null;
+  return sight(element, view, whole);
 };
 
 // Most elements of a long page are not on the screen, which is the first thing asked.
@@ -51,8 +50,8 @@ const consider = (element, whole, view, found, budget) => {
   if (outside(whole, view)) return;
   if (found.length >= budget.most) { budget.cut = true; return; }
   // A form answers with its field of that name to whatever it is asked, and cannot be marked then; the others can.
-  const box = attempt(() => considered(element, view, whole));
-  if (box) found.push({ element, box });
+  const seen = attempt(() => considered(element, view, whole));
+  if (seen) found.push({ element, box: seen.box });
 };
 
 const late = (budget) => {
@@ -96,7 +95,7 @@ const explore = (parent, view, found, budget, listed, pointed) => {
 // A frame whose document is ours to read is collected here, its boxes moved to this document's coordinates; of others
 // (`foreign`) only the place is noted.
 const inside = (frame, view, found, budget) => {
-  if (!visibleBox(frame, view)) return;
+  if (!sight(frame, view)) return;
   const border = frame.getBoundingClientRect();
   const x = border.left + frame.clientLeft, y = border.top + frame.clientTop;
   const window = {

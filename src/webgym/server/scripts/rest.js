@@ -95,7 +95,7 @@ let held = null;
 const STEADY = CSS.supports('caret-animation', 'manual')
   ? { caretAnimation: ['manual', 'manual'] } : { caretColor: ['transparent', 'transparent'] };
 
-const focused = () => {
+const focusedElement = () => {
   let field = document.activeElement;
   for (let n = 0; field && n < 20; n++) {
     const inner = field.shadowRoot ? field.shadowRoot.activeElement
@@ -103,6 +103,11 @@ const focused = () => {
     if (!inner) break;
     field = inner;
   }
+  return field || document.documentElement;
+};
+
+const focused = () => {
+  const field = focusedElement();
   return field && (field.isContentEditable || /^(INPUT|TEXTAREA)$/.test(field.tagName)) ? field : null;
 };
 
@@ -115,10 +120,10 @@ const holdCaret = () => {
 
 const particulars = () => {
   holdCaret();
-  guardLists(globalThis);
+  watchDocuments(globalThis);
   const page = document.scrollingElement || document.documentElement;
   return {
-    title: clip(document.title, 500), x: scrollX, y: scrollY, failed: location.protocol === 'chrome-error:',
+    title: clip(document.title, 500), x: scrollX, y: scrollY, failed: location.protocol === 'chrome-error:', copied: takeCopied(),
     width: page ? page.scrollWidth : innerWidth, height: page ? page.scrollHeight : innerHeight,
   };
 };
