@@ -367,6 +367,7 @@ class Reply(Wire):
     prompt_token_ids: tuple[int, ...] | None = None
     token_ids: tuple[int, ...] | None = None
     logprobs: tuple[float, ...] | None = Field(None, description="One for each of token_ids.")
+    rebuilt: bool = Field(False, description="The server took the text apart, and this is not to the letter what was said.")
 
 
 class Step(Wire):

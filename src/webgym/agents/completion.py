@@ -2,8 +2,9 @@
 
 One text holds everything the model said, whatever a server did to it: thoughts that a reasoning parser split off come back
 between `<think>` tags, and calls that a tool parser split off come back as JSON between `<tool_call>` tags, arguments as
-they were sent. Token ids and log-probabilities are kept if the server gave a finite one for each token, and dropped if not:
-half a record would be worse than none. Whatever a model says is a reply; only a body that is no completion is none.
+they were sent. The text is then `rebuilt`: good to read, and not what the model said to the letter. Token ids and
+log-probabilities are kept if the server gave a finite one for each token, and dropped if not: half a record would be worse
+than none. Whatever a model says is a reply; only a body that is no completion is none.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from webgym.agents.dialects.calls import CLOSE, OPEN
 from webgym.agents.dialects.dialect import CLOSE_THOUGHT, OPEN_THOUGHT
 from webgym.endpoint.replies import strict_json
-from webgym.types import Reply
+from webgym.types import CUT, Reply
 
 
 class _Function(BaseModel):
@@ -78,8 +79,9 @@ def read_completion(text: str, *, asked: str, seconds: float) -> Reply | None:
         logprobs = None
     if ids is not None and logprobs is not None and len(ids) != len(logprobs):
         ids = logprobs = None
+    whole, rebuilt = _whole(choice.message, cut=choice.finish_reason in CUT)
     return Reply(
-        text=_whole(choice.message),
+        text=whole,
         model=(said.model or asked)[:200],
         finish=(choice.finish_reason or "")[:100],
         prompt_tokens=usage.prompt_tokens,
@@ -88,6 +90,7 @@ def read_completion(text: str, *, asked: str, seconds: float) -> Reply | None:
         prompt_token_ids=tuple(said.prompt_token_ids) if said.prompt_token_ids else None,
         token_ids=ids,
         logprobs=logprobs,
+        rebuilt=rebuilt,
     )
 
 
@@ -106,13 +109,16 @@ def _without_surrogates(text: str) -> str:
         return ""
 
 
-def _whole(message: _Spoken) -> str:
+def _whole(message: _Spoken, *, cut: bool) -> tuple[str, bool]:
+    """All that was said in one text, and whether it had to be put together."""
     thought = message.reasoning_content or message.reasoning
-    parts = [f"{OPEN_THOUGHT}\n{thought}\n{CLOSE_THOUGHT}"] if thought else []
-    if said := (message.content or message.refusal):
-        parts.append(said)
-    parts += [_call(call.function) for call in message.tool_calls or []]
-    return "\n".join(parts)
+    answer = [said] if (said := message.content or message.refusal) else []
+    calls = [_call(call.function) for call in message.tool_calls or []]
+    parts = [*answer, *calls]
+    if thought:
+        unfinished = cut and not parts  # the model never came to the end of its thought
+        parts.insert(0, f"{OPEN_THOUGHT}\n{thought}" if unfinished else f"{OPEN_THOUGHT}\n{thought}\n{CLOSE_THOUGHT}")
+    return "\n".join(parts), bool(thought or calls)
 
 
 def _call(function: _Function) -> str:

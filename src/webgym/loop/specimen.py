@@ -19,6 +19,7 @@ from webgym.agents.context import Context, Round, describe_page, take
 from webgym.agents.dialects import Screen
 from webgym.agents.model import ModelAgents
 from webgym.agents.policy import Policy
+from webgym.errors import ConfigError
 from webgym.loop.settings import LoopSettings
 from webgym.store.files import Disk
 from webgym.store.images import Images
@@ -53,6 +54,8 @@ def build_batch(settings: LoopSettings, samples: Path | None) -> Built:
         folders = ImageFolders((settings.run.absolute() / "images" if samples is not None else folder,))
         encoder = Encoder(processor, folders)
         rows = [row for sample in given if (row := encoder.encode(sample)) is not None]
+        if not rows:
+            raise ConfigError(f"the first samples of {samples} cannot be trained on")
         batch = Collator(processor, folders).collate(rows)
     learned, width = int(batch.learned.sum()), tuple(batch.inputs["input_ids"].shape)[1]
     made = f"of {samples}" if samples is not None else "made for this"

@@ -2,13 +2,15 @@
 
 The table is for people and their tools. The episode's own fields are also in the file's metadata, as JSON and without loss;
 the columns that repeat them are written and never read back. An episode without steps has one row whose `step` is null,
-because some readers refuse a file without rows.
+because some readers refuse a file without rows. Files of every version so far are read; what an earlier one does not have
+gets its default.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Final
 
 import pyarrow as pa
@@ -21,17 +23,20 @@ _INT: Final = Whole()
 _FLOAT: Final = Real()
 
 _PROMPT: Final = Row(Record(role=_TEXT, parts=Row(Record(kind=_TEXT, text=_TEXT, sha256=_TEXT))))
-_REPLY: Final = Record(
-    text=_TEXT,
-    model=_TEXT,
-    finish=_TEXT,
-    prompt_tokens=_INT,
-    completion_tokens=_INT,
-    seconds=_FLOAT,
-    prompt_token_ids=Row(_INT),
-    token_ids=Row(_INT),
-    logprobs=Row(_FLOAT),
+_FIRST_REPLY: Final = MappingProxyType(
+    {
+        "text": _TEXT,
+        "model": _TEXT,
+        "finish": _TEXT,
+        "prompt_tokens": _INT,
+        "completion_tokens": _INT,
+        "seconds": _FLOAT,
+        "prompt_token_ids": Row(_INT),
+        "token_ids": Row(_INT),
+        "logprobs": Row(_FLOAT),
+    }
 )
+_REPLY: Final = Record(**_FIRST_REPLY, rebuilt=Flag())
 
 EPISODE_COLUMNS: Final = (
     ("episode", _TEXT),
@@ -73,6 +78,13 @@ STEP_COLUMNS: Final = (
     ("seconds", _FLOAT),
 )
 SCHEMA: Final = pa.schema([(name, layout.kind) for name, layout in (*EPISODE_COLUMNS, *STEP_COLUMNS)])
+VERSION: Final = 2
+SCHEMAS: Final = MappingProxyType(
+    {
+        1: SCHEMA.set(SCHEMA.get_field_index("reply"), pa.field("reply", Record(**_FIRST_REPLY).kind)),
+        VERSION: SCHEMA,
+    }
+)
 
 
 def to_table(episode: Episode) -> pa.Table:

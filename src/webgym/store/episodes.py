@@ -18,11 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from webgym.errors import Damaged, NewerVersion
-from webgym.store.columns import SCHEMA, step_values, to_table
+from webgym.store.columns import SCHEMAS, VERSION, step_values, to_table
 from webgym.store.files import trouble
 from webgym.types import Episode
 
-VERSION: Final = 1
 _VERSION_KEY: Final = b"webgym.episode.version"
 _FIELDS_KEY: Final = b"webgym.episode.fields"
 _DIGEST_KEY: Final = b"webgym.episode.digest"
@@ -74,8 +73,8 @@ def decode(data: bytes, path: Path) -> Episode:
         if int(version) > VERSION:
             raise NewerVersion(f"{path} is of version {int(version)}; this reads up to {VERSION}: use a later WebGym")
         table = file.read(use_threads=False)
-        if not table.schema.equals(SCHEMA):
-            raise Damaged(f"{path} has other columns than an episode of version {VERSION}")
+        if int(version) not in SCHEMAS or not table.schema.equals(SCHEMAS[int(version)]):
+            raise Damaged(f"{path} has other columns than an episode of version {int(version)}")
         found = Episode.model_validate_json(fields[:-1] + b',"steps":[]}')
         return Episode.model_validate({**dict(found), "steps": tuple(step_values(table))})
     except (

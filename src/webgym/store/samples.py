@@ -26,7 +26,7 @@ from webgym.types import EpisodeId, Reply, Turn, Wire
 Objective = Literal["filtered_bc", "reinforce", "grpo"]
 """What a sample is learned for: replay sets its advantage accordingly, a trainer its loss."""
 
-VERSION: Final = 1
+VERSION: Final = 2  # the first had no `rebuilt` in its replies
 _VERSION_KEY: Final = b"webgym.samples.version"
 _GROUP: Final = 16  # rows decoded together: few enough for a batch in random order, enough to compress shared prompts
 _WRITING: Final = MappingProxyType({"compression": "zstd", "write_page_checksum": True, "store_schema": False})

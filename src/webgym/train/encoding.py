@@ -1,9 +1,10 @@
 """From a sample to the tokens a model is trained on.
 
 Invariant: the tokens are those of the rollout. If the server told its token ids, they are used as they are; otherwise the
-prompt is rendered with the checkpoint's own chat template, as the server did it, and the reply's text follows. The loss is
-on the last reply alone, its end-of-turn token included unless the reply was cut off. Images are opened for their size here,
-and decoded only when their batch is due.
+prompt is rendered with the checkpoint's own chat template, as the server did it, and the reply's text follows. A text that
+was put together from what a server took apart is nobody's words, and is never taught. The loss is on the last reply alone,
+its end-of-turn token included unless the reply was cut off. Images are opened for their size here, and decoded only when
+their batch is due.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from webgym.errors import ConfigError, StoreError
 from webgym.store.files import Disk
 from webgym.store.images import Images
 from webgym.store.samples import Sample
 from webgym.types import CUT, ImagePart, TextPart, Turn
+
+UNSAID: Final = "were taken apart by the model server's parsers, and what was said is not known to the letter"
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,10 @@ class Encoder:
         self._image_tokens = cache(lambda sha256: _image_tokens(processor, images.path(sha256)))
 
     def encode(self, sample: Sample) -> Encoded | None:
-        """The tokens of a sample; None if its text spells image tokens of its own, which no model could place."""
+        """The tokens of a sample; None if it is `unsaid`, or if its text spells image tokens of its own, which no model
+        could place."""
+        if unsaid(sample):
+            return None
         images = tuple(part.sha256 for turn in sample.prompt for part in turn.parts if part.kind == "image")
         counts = [self._image_tokens(sha256) for sha256 in images]
         prompt = self._given_prompt(sample, counts) or self._rendered(sample.prompt, counts)
@@ -143,6 +149,11 @@ class Encoder:
             ids = [*ids, self._end]
             logprobs = (*logprobs, math.nan) if logprobs is not None else None
         return ids, logprobs
+
+
+def unsaid(sample: Sample) -> bool:
+    """Whether nothing is known of what the model said but a text that was put together."""
+    return sample.reply.rebuilt and sample.reply.token_ids is None
 
 
 def messages(prompt: Sequence[Turn]) -> list[dict[str, object]]:

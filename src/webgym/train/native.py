@@ -33,7 +33,7 @@ from webgym.train import shim
 from webgym.train.batches import Batch, Collator, ahead, cut, endless, held_back
 from webgym.train.checkpoint import OPTIMIZER, publishing
 from webgym.train.child import run_child
-from webgym.train.encoding import Encoded, Encoder, ImageFolders, load_processor
+from webgym.train.encoding import UNSAID, Encoded, Encoder, ImageFolders, load_processor, unsaid
 from webgym.train.job import RESULT, Progress, TrainJob, TrainResult, TrainSettings, nothing_to_learn
 from webgym.train.objectives import check, loss_of, token_logprobs
 from webgym.train.readiness import LORA, SHARDS
@@ -124,7 +124,7 @@ def load_data(job: TrainJob, processor: Any, images: ImageFolders, *, need_image
     for sample in read_samples(job.samples):
         row = encoder.encode(sample)
         if row is None:
-            left_out["spell image tokens"] += 1
+            left_out[UNSAID if unsaid(sample) else "spell image tokens"] += 1
         elif len(row) > settings.max_tokens:
             left_out[f"are over max_tokens ({settings.max_tokens})"] += 1
         elif need_images and not row.images:

@@ -2,9 +2,9 @@
 
 Both trainers get the same samples. LLaMA-Factory gets them as text and makes tokens of it by itself, so a reply that was
 said in other tokens than its text comes to is taught in the latter; how many are is logged. What it cannot express is left
-out and counted: a reply that was cut off (it always teaches the end of the turn), turns that do not alternate, and prompts
-over the limit (it would cut them). Its placeholders for media are set to words no page says, so that a page about HTML is
-not taken for a page of pictures.
+out and counted: a reply that was cut off (it always teaches the end of the turn), one whose text a model server took apart,
+turns that do not alternate, and prompts over the limit (it would cut them). Its placeholders for media are set to words no
+page says, so that a page about HTML is not taken for a page of pictures.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 
 from webgym.store.samples import Sample, read_samples
 from webgym.train.batches import held_back
-from webgym.train.encoding import Encoder, ImageFolders, load_processor
+from webgym.train.encoding import UNSAID, Encoder, ImageFolders, load_processor, unsaid
 from webgym.train.job import TrainJob, nothing_to_learn
 from webgym.train.objectives import check
 from webgym.types import CUT, Turn
@@ -58,9 +58,10 @@ def write_data(job: TrainJob, folder: Path) -> Written:
             if not _expressible(sample):
                 left_out["are cut off, or not in turns"] += 1
                 continue
-            said, row = encoder.encode(sample), encoder.encode(_as_text(sample))
+            text = _as_text(sample)
+            said, row = encoder.encode(sample), encoder.encode(text)
             if said is None or row is None:
-                left_out["spell image tokens"] += 1
+                left_out[UNSAID if unsaid(text) else "spell image tokens"] += 1
                 continue
             if len(row) + END_TOKENS > settings.max_tokens:
                 left_out[f"are over max_tokens ({settings.max_tokens})"] += 1

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from tests.faults.injection import until
 from tests.unit.agents.endpoint import WAIT, PolicyServer
 from webgym import logs
-from webgym.agents.dialects import Invalid, Screen, dialect
+from webgym.agents.dialects import Invalid, Screen, cut_while_thinking, dialect
 from webgym.agents.policy import Policy
 from webgym.agents.settings import PolicySettings
 from webgym.endpoint import Image, Message
@@ -113,6 +113,16 @@ async def test_calls_and_thoughts_that_the_server_split_off_come_back_into_the_t
     assert speaker.read(replies[0].text, screen) == Back()
     assert all(isinstance(speaker.read(reply.text, screen), Invalid) for reply in replies[1:])
     assert replies[3].text == "I would rather not."
+    assert [reply.rebuilt for reply in replies] == [True, True, True, False]
+
+
+async def test_a_thought_that_was_cut_is_not_closed_for_the_model(server: PolicyServer) -> None:
+    server.more = {"finish_reason": "length"}
+    server.plan = [server.completion(said, reasoning_content="Perhaps") for said in (None, "So")]
+    async with at(server) as policy:
+        cut, after = [await policy.ask(PROMPT, episode="e") for _ in range(2)]
+    assert (cut.text, cut_while_thinking(cut), cut.rebuilt) == ("<think>\nPerhaps", True, True)
+    assert (after.text, cut_while_thinking(after)) == ("<think>\nPerhaps\n</think>\nSo", False)
 
 
 async def test_a_busy_server_is_waited_for_as_long_as_it_asks(server: PolicyServer, other: PolicyServer) -> None:

@@ -8,11 +8,13 @@ import pytest
 from rich.console import Console
 
 from tests.unit.loop.test_leakage import task, write
+from tests.unit.train.learning import make_images, make_sample
 from webgym.config import load
 from webgym.loop.rehearsal import rehearse
 from webgym.loop.settings import LoopSettings
+from webgym.store.samples import write_samples
 from webgym.train.tiny import make_tiny
-from webgym.types import Task
+from webgym.types import Reply, Task
 
 ROOT = Path(__file__).parents[3]
 
@@ -69,6 +71,15 @@ def test_samples_longer_than_training_takes_are_told(tmp_path: Path):
     said = rehearsed(*given, "--train.max-tokens=64", status=1)
     assert "does not fit" in said
     assert "1 LONGER than train.max_tokens" in said
+
+
+def test_samples_that_cannot_be_trained_on_are_told_and_no_traceback(tmp_path: Path):
+    rebuilt = Reply(text="<think>\nHm.\n</think>", rebuilt=True)
+    sample = make_sample(make_images(tmp_path / "run" / "images"), 1, reply=rebuilt)
+    write_samples(tmp_path / "run" / "loop" / "000000" / "samples.parquet", [sample])
+    model = make_tiny(tmp_path / "tiny")
+    said = rehearsed("--run", str(tmp_path / "run"), "--worlds.port=8090", "--checkpoint", str(model), status=1)
+    assert "samples.parquet cannot be trained on" in said
 
 
 @pytest.mark.parametrize("name", ["train-paper", "train-lora-24gb"])

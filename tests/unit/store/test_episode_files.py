@@ -54,6 +54,7 @@ replies = st.fixed_dictionaries(
         "prompt_token_ids": st.none() | st.lists(numbers, max_size=4),
         "token_ids": st.none() | st.lists(numbers, max_size=4),
         "logprobs": st.none() | st.lists(floats, max_size=4),
+        "rebuilt": st.booleans(),
     }
 )
 done = st.one_of(
@@ -140,6 +141,18 @@ def test_no_truncated_file_is_an_episode(episode: Episode):
     for length in (*range(0, len(data), 97), len(data) - 1):
         with pytest.raises(Damaged):
             decode(data[:length], HERE)
+
+
+def test_an_episode_of_the_first_version_is_still_read(tmp_path: Path):
+    path = Path(__file__).parent / "version1" / "episode.parquet"
+    with Run.create(tmp_path / "run") as run:
+        assert decode(path.read_bytes(), path).steps == make_episode(run, 1, steps=2).steps
+
+
+def test_a_file_whose_columns_are_not_those_of_its_version_is_damaged(episode: Episode, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(episodes, "VERSION", 1)
+    with pytest.raises(Damaged, match="other columns than an episode of version 1"):
+        decode(encode(episode), HERE)
 
 
 def test_a_file_of_a_later_version_says_so_and_is_not_called_damaged(episode: Episode, monkeypatch: pytest.MonkeyPatch):

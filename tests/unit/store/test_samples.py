@@ -43,6 +43,16 @@ def test_samples_are_read_as_they_were_written_also_one_by_one(tmp_path: Path) -
             file[40]
 
 
+def test_samples_of_the_first_version_are_still_read() -> None:
+    assert list(read_samples(Path(__file__).parent / "version1" / "samples.parquet")) == [sample(n) for n in range(3)]
+
+
+def test_a_sample_says_whether_its_text_was_put_together(tmp_path: Path) -> None:
+    rebuilt = sample(0).model_copy(update={"reply": Reply(text="<think>\nHm.\n</think>", rebuilt=True)})
+    write_samples(tmp_path / "samples.parquet", [rebuilt, sample(1)])
+    assert [one.reply.rebuilt for one in read_samples(tmp_path / "samples.parquet")] == [True, False]
+
+
 def test_a_writer_that_dies_half_way_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "samples.parquet"
     write_samples(path, [sample(1)])

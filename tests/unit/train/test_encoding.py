@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.unit.train.learning import make_images, make_sample
+from webgym.agents.completion import read_completion
 from webgym.errors import ConfigError
-from webgym.train.encoding import Encoder, ImageFolders, load_processor
+from webgym.train.encoding import Encoder, ImageFolders, load_processor, unsaid
 from webgym.types import Reply, TextPart, Turn
 
 
@@ -103,6 +105,21 @@ def test_a_reply_that_spells_image_tokens_is_left_out(parts, told: bool) -> None
     processor, encoder, images = parts
     reply = Reply(text="it is <|image_pad|>", token_ids=(5, processor.image_token_id) if told else None)
     assert encoder.encode(make_sample(images, 1, reply=reply)) is None
+
+
+def test_a_text_that_was_put_together_is_learned_only_by_the_tokens_that_the_model_said(parts) -> None:
+    _, encoder, images = parts
+    call = {"function": {"name": "click", "arguments": "{}"}}
+    message = {"content": None, "reasoning_content": "Hm.", "tool_calls": [call]}
+    body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+    reply = read_completion(body, asked="m", seconds=0.0)
+    assert reply is not None
+    sample = make_sample(images, 1, reply=reply)
+    assert unsaid(sample)
+    assert encoder.encode(sample) is None
+    told = make_sample(images, 1, reply=reply.model_copy(update={"token_ids": (5, 6)}))
+    assert not unsaid(told)
+    assert encoder.encode(told).ids.tolist()[-3:-1] == [5, 6]
 
 
 def test_limits_of_pixels_change_how_many_tokens_an_image_is(model: Path, tmp_path: Path) -> None:

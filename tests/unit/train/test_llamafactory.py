@@ -51,6 +51,20 @@ def odd_ones(sample: Sample) -> list[Sample]:
     return [sample.model_copy(update=one) for one in (*cut_off, {"prompt": twice}, {"prompt": forged})]
 
 
+def test_a_text_that_was_put_together_is_left_out_also_where_its_tokens_are_known(model: Path, tmp_path: Path) -> None:
+    sample = make_sample(make_images(tmp_path / "images"), 1)
+    rebuilt = Reply(text="<think>\nHm.\n</think>\nSo.", rebuilt=True)
+    known = rebuilt.model_copy(update={"token_ids": (5, 6)})
+    odd = [sample.model_copy(update={"reply": reply}) for reply in (rebuilt, known)]
+    write_samples(tmp_path / "samples.parquet", [sample, *odd])
+    job = make_job(tmp_path, model, 4, SETTINGS)
+    written = write_data(job, tmp_path)
+    assert (written.samples, written.left_out) == (1, 2)
+    write_samples(tmp_path / "samples.parquet", odd)
+    with pytest.raises(NothingToLearn, match="2 were taken apart by the model server"):
+        write_data(job, tmp_path)
+
+
 def test_what_it_cannot_express_is_counted_and_left_out(model: Path, tmp_path: Path) -> None:
     sample = make_sample(make_images(tmp_path / "images"), 1)
     write_samples(tmp_path / "samples.parquet", [sample, *odd_ones(sample)])

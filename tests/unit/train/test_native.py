@@ -171,6 +171,19 @@ def test_tasks_held_back_are_measured_and_never_trained_on(model: Path, tmp_path
     assert result.samples == len(data.train)
 
 
+def test_texts_that_were_put_together_are_counted_and_left_out(model: Path, tmp_path: Path) -> None:
+    images = make_images(tmp_path / "images")
+    rebuilt = Reply(text="<think>\nHm.\n</think>\nSo.", rebuilt=True)
+    odd = [make_sample(images, n, reply=rebuilt) for n in range(2)]
+    write_samples(tmp_path / "samples.parquet", [make_sample(images, 5), *odd])
+    job = make_job(tmp_path, model)
+    data = native.load_data(job, load_processor(model), ImageFolders(job.images))
+    assert (len(data.train), data.left_out) == (1, 2)
+    write_samples(tmp_path / "samples.parquet", odd)
+    with pytest.raises(NothingToLearn, match="2 were taken apart by the model server"):
+        native.load_data(job, load_processor(model), ImageFolders(job.images))
+
+
 def test_samples_that_are_too_long_are_counted_and_left_out(model: Path, tmp_path: Path) -> None:
     job = make_job(tmp_path, model, 8)
     data = native.load_data(job, load_processor(model), ImageFolders(job.images))
