@@ -137,6 +137,11 @@ async def test_the_files_of_a_session_are_gone_with_its_browser(worker: Worker):
         await until(lambda: leased not in worker.sessions.leases.all(), within=5)
 
 
+async def test_pages_may_have_as_many_connections_as_their_sessions_are_counted_for(new_worker: WorkerMaker):
+    async with new_worker(sessions=100, browsers=1) as worker:
+        assert held(await opened(worker, None)).egress.max_connections >= 4000
+
+
 async def test_a_frozen_browser_is_found_out_and_replaced_while_nobody_asks(new_worker: WorkerMaker, site: Site):
     async with new_worker(sessions=4, browsers=2) as worker, undisturbed(worker, site) as neighbour:
         worker.pool.patience = worker.pool.inspect_every = 1.5

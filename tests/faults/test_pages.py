@@ -591,6 +591,27 @@ async def test_a_look_after_a_refusal_for_want_of_ours_has_the_page_loaded_again
     await driver.release()
 
 
+async def test_a_page_that_lacks_a_part_for_want_of_ours_says_so_once(worker: Worker, site: Site):
+    driver = await opened(worker, site.url("/counter"))
+    egress = held(driver).egress
+    room = egress.max_connections
+
+    async def asked_for(url: str) -> tuple[str, ...]:
+        await script(driver, f"document.body.append(Object.assign(new Image(), {{src: '{url}'}})); 0")
+        return (await driver.step(Wait(seconds=0.3), image="none")).notes
+
+    egress.max_connections = egress.counters.active  # those it has stay; one more is one too many
+    try:
+        (note,) = await asked_for(f"http://pictures.localhost:{site.port}/live/image/1.png")
+    finally:
+        egress.max_connections = room
+    assert note.startswith("parts of the page are missing, by no fault of the website (this worker already holds")
+    assert (await driver.step(Wait(seconds=0.1), image="none")).notes == ()
+    assert await asked_for(f"http://pictures.localhost:{site.port}/live/image/1.png") == ()
+    assert await asked_for("http://10.0.0.1/picture.png") == (), "refused by the policy, not for want of ours"
+    await driver.release()
+
+
 async def test_whoever_leaves_the_line_does_not_end_the_step_that_another_repeats(
     worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
 ):

@@ -407,6 +407,25 @@ async def test_connections_over_the_cap_are_refused_as_our_fault():
         writer.close()
 
 
+async def test_that_we_were_short_is_remembered_though_the_host_was_reached_again():
+    now = 100.0
+    async with site(echo) as port, Egress(LOCAL, max_connections=1, clock=lambda: now) as egress:
+        _, (_, first) = await ask(egress, "localhost", port)
+        assert await refused(egress, "localhost", port) == "overloaded"
+        first.close()
+        await until(lambda: egress.counters.active == 0)
+        _, (_, writer) = await ask(egress, "localhost", port)
+        writer.close()
+        assert egress.why("localhost", port) is None
+        short = egress.was_short("localhost", port, since=99.0)
+        assert short is not None
+        assert short.text == "this worker already holds 1 connections"
+        assert egress.was_short("localhost", port, since=101.0) is None, "before anybody asked"
+        assert egress.was_short("10.0.0.1", 80, since=99.0) is None
+        assert await refused(egress, "10.0.0.1", 80) == "blocked"
+        assert egress.was_short("10.0.0.1", 80, since=99.0) is None, "not for want of anything"
+
+
 @pytest.mark.parametrize("said", [b"", b"\x05", b"\x05\x01\x00\x05\x01\x00\x03\xffa"])
 async def test_a_slow_handshake_is_dropped(said):
     async with Egress(EgressPolicy(), handshake_within=0.1) as egress:

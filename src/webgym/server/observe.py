@@ -5,7 +5,7 @@ rest before anybody waits for it: the screenshot is then taken first, and stands
 marks that such a page finds when it says that it rests.
 
 A page that could not be loaded because we were short of something ourselves is nobody's observation: that is a refusal, and
-whoever looks next has it loaded again.
+whoever looks next has it loaded again. A page that only lacks a part for that reason is shown, and a note says so.
 
 A page that hangs is first freed (its script is stopped), then looked at again; only if that fails too is the session given
 up.
@@ -30,12 +30,13 @@ from webgym.server.display import Picture
 from webgym.server.egress import Egress
 from webgym.server.frame import ScriptFailed
 from webgym.server.numbers import Numbered, with_numbers
-from webgym.server.page import Page
+from webgym.server.page import Page, of_proxy
 from webgym.server.settle import Particulars, Rest, SettleLimits, settle
 from webgym.server.tabs import MAX_TABS, Context
 
 SHOT_SECONDS = 8.0
 SCRIPT_SECONDS = 4.0
+LAG_SECONDS = 2.0  # by which the browser may tell of a request later than the egress was asked for it
 MAX_TEXT = 100_000
 
 Cut = Literal["marks", "accessibility", "text", "dialogs", "downloads"]
@@ -113,6 +114,7 @@ async def _observe(
     surprises = context.surprises
     page.title = rest.page.title
     error = explain(page, egress)
+    _say_what_is_missing(context, page, egress)
     dialogs = surprises.take_dialogs()
     downloads = surprises.take_downloads()
     if error == ABORTED:
@@ -202,16 +204,32 @@ def explain(page: Page, egress: Egress) -> str | None:
     error = page.navigation_error
     if error is None:
         return None
-    parts = urlsplit(page.url)
-    if "SOCKS" in error or "PROXY" in error or "TUNNEL" in error:
-        port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
-        failure = egress.why(parts.hostname or "", port)
+    if of_proxy(error):
+        failure = egress.why(*_destination(page.url))
         if failure is not None:
             if failure.kind == "overloaded":  # our own fault, and not to be held against the website
                 page.starved = True
                 raise Unavailable(failure.text, retry_after=1.0)
             return failure.text
     return error
+
+
+def _say_what_is_missing(context: Context, page: Page, egress: Egress) -> None:
+    """Parts of a page that were refused for want of our own. No refusal of the look, as for a whole page: to load this one
+    again would undo what was done on it, and could send its form twice."""
+    for asked in page.take_denied():
+        short = egress.was_short(*_destination(asked.url), asked.at - LAG_SECONDS)
+        if short is not None:
+            context.surprises.note(f"parts of the page are missing, by no fault of the website ({short.text}); reload it")
+            return
+
+
+def _destination(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url)
+        return parts.hostname or "", parts.port or (443 if parts.scheme in ("https", "wss") else 80)
+    except ValueError:  # cut in the middle of what stands before the host
+        return "", 0
 
 
 # words

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ MAX_CHILD_FRAMES = 10_000
 # What a navigation that was stopped says of itself; whoever stopped it knows better why.
 ABORTED = "net::ERR_ABORTED"
 STUCK_SECONDS = 2.0
+MAX_DENIED = 100
+MAX_ADDRESS = 500  # of a request: enough to say which host it was for
 # Requests that a person does not wait for: they stay open, or nothing on the page shows them.
 BACKGROUND = frozenset({"EventSource", "WebSocket", "Ping", "Media", "Prefetch", "Manifest", "CSPViolationReport", "Other"})
 
@@ -57,8 +59,13 @@ class _StartedNavigating(msgspec.Struct):
     navigationType: str = ""
 
 
+class _Asked(msgspec.Struct):
+    url: str = ""
+
+
 class _RequestSent(msgspec.Struct):
     requestId: str
+    request: _Asked
     type: str = ""
 
 
@@ -84,6 +91,18 @@ class _Failed(msgspec.Struct):
 
 class _Nothing(msgspec.Struct):
     pass
+
+
+def of_proxy(error: str) -> bool:
+    """Whether Chromium says no more than that its proxy refused: the egress knows why."""
+    return "SOCKS" in error or "PROXY" in error or "TUNNEL" in error
+
+
+class Asked(NamedTuple):
+    """A request, and when it was made."""
+
+    at: float
+    url: str
 
 
 class Page:
@@ -113,7 +132,8 @@ class Page:
         self._status_of: tuple[str, int] | None = None
         self._failure_of: tuple[str, str] | None = None
         self.last_request_ended = 0.0  # of those a person would wait for
-        self._requests: dict[str, float] = {}
+        self._requests: dict[str, Asked] = {}
+        self._denied: list[Asked] = []
         self._changed: asyncio.Future[None] | None = None
         self._frame_ids = {target_id}
         self._listen(channel)
@@ -127,7 +147,12 @@ class Page:
     def requests_in_flight(self, *, younger_than: float) -> int:
         """Requests a person would wait for; what has been open longer than that is a stream."""
         oldest = time.monotonic() - younger_than
-        return sum(1 for started in self._requests.values() if started > oldest)
+        return sum(1 for asked in self._requests.values() if asked.at > oldest)
+
+    def take_denied(self) -> list[Asked]:
+        """What this document asked for and its proxy, which is ours, did not let through, since it was asked last."""
+        taken, self._denied = self._denied, []
+        return taken
 
     async def until(self, condition: Callable[[], bool], within: float) -> bool:
         """Wait for a condition on this page's state; False if the time ran out or the page ended first."""
@@ -230,6 +255,7 @@ class Page:
             self.status = self._status_of[1]
         self._document_request = frame.loaderId
         self._requests = {key: value for key, value in self._requests.items() if key == frame.loaderId}
+        self._denied = []
         error = None
         if frame.unreachableUrl is not None:
             error = self._failure_of[1] if self._failure_of is not None else "net::ERR_FAILED"
@@ -259,7 +285,7 @@ class Page:
         if event.type not in BACKGROUND:
             if len(self._requests) >= MAX_REQUESTS:
                 del self._requests[next(iter(self._requests))]  # the oldest
-            self._requests[event.requestId] = time.monotonic()
+            self._requests[event.requestId] = Asked(time.monotonic(), event.request.url[:MAX_ADDRESS])
 
     def _on_response(self, event: _ResponseReceived) -> None:
         if event.type == "Document":
@@ -273,6 +299,9 @@ class Page:
     def _on_failed(self, event: _Failed) -> None:
         if event.type == "Document":
             self._failure_of = (event.requestId, event.errorText)
+        asked = self._requests.get(event.requestId)
+        if asked is not None and of_proxy(event.errorText) and len(self._denied) < MAX_DENIED:
+            self._denied.append(asked)
         self._done_with(event.requestId)
 
     def _done_with(self, request_id: str) -> None:

@@ -23,7 +23,7 @@ from webgym import __version__
 from webgym.errors import ConfigError
 from webgym.server import chromium, protocol
 from webgym.server.display import ON_COMMAND
-from webgym.server.egress import Egress
+from webgym.server.egress import MAX_CONNECTIONS, Egress
 from webgym.server.folders import WorkerFolder, sweep
 from webgym.server.http import new_app, reply
 from webgym.server.listen import Listener
@@ -139,7 +139,9 @@ async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
     async with AsyncExitStack() as stack:
         folder = WorkerFolder()
         stack.callback(folder.close)
-        egress = await stack.enter_async_context(Egress(serve.egress))
+        # As many as there are descriptors for: a page that is refused one looks broken.
+        connections = max(MAX_CONNECTIONS, settings.sessions * FILES_PER_SESSION // 2)
+        egress = await stack.enter_async_context(Egress(serve.egress, max_connections=connections))
         switches = [*egress.chromium_arguments(), *(LOW_MEMORY if serve.low_memory else ())]
         if serve.draw_on_command and found.kind == "headless-shell":
             switches += ON_COMMAND

@@ -2,6 +2,6 @@
 
 from webgym.server.egress.destinations import EgressPolicy
 from webgym.server.egress.failures import Failure
-from webgym.server.egress.proxy import BYPASS, Counters, Egress
+from webgym.server.egress.proxy import BYPASS, MAX_CONNECTIONS, Counters, Egress
 
-__all__ = ["BYPASS", "Counters", "Egress", "EgressPolicy", "Failure"]
+__all__ = ["BYPASS", "MAX_CONNECTIONS", "Counters", "Egress", "EgressPolicy", "Failure"]

@@ -1,7 +1,8 @@
 """Why a page's connection failed, kept for a while, because Chromium shows every failure as the same SOCKS
 error.
 
-Invariant: the map is bounded, and an entry is gone once its host and port have been reached again.
+Invariant: what is kept is bounded, and a failure is gone once its host and port have been reached again. That this
+machine was short of something is kept beyond that: a page may have got one thing from a host and not another.
 """
 
 from __future__ import annotations
@@ -35,28 +36,42 @@ class Failure(Refusal):
     at: float
 
 
+_Table = OrderedDict[tuple[str, int], Failure]
+
+
 class Failures:
     """The latest failure of each host and port."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, int], Failure] = OrderedDict()
+        self._kept: _Table = OrderedDict()
+        self._short: _Table = OrderedDict()
 
     def record(self, host: Host, port: int, refusal: Refusal) -> None:
-        key = (str(host), port)
-        self._kept[key] = Failure(refusal.kind, refusal.text, self._clock())
-        self._kept.move_to_end(key)
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        failure = Failure(refusal.kind, refusal.text, self._clock())
+        for table in (self._kept, self._short) if refusal.kind == "overloaded" else (self._kept,):
+            table[str(host), port] = failure
+            table.move_to_end((str(host), port))
+            if len(table) > _KEPT:
+                table.popitem(last=False)
 
     def forget(self, host: Host, port: int) -> None:
         self._kept.pop((str(host), port), None)
 
     def get(self, host: str, port: int) -> Failure | None:
-        try:
-            return self._kept.get((str(canonical_host(host)), port))
-        except ValueError:
-            return self._kept.get((host, port))
+        return self._kept.get(_key(host, port))
+
+    def short(self, host: str, port: int, since: float) -> Failure | None:
+        """The latest refusal for want of this machine's own means, if there was one since then."""
+        failure = self._short.get(_key(host, port))
+        return failure if failure is not None and failure.at >= since else None
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def _key(host: str, port: int) -> tuple[str, int]:
+    try:
+        return str(canonical_host(host)), port
+    except ValueError:
+        return host, port

@@ -43,6 +43,8 @@ BYPASS: Final = "<-loopback>"
 """Chromium's proxy bypass list that bypasses nothing; a BrowserContext with a proxy of its own needs it
 too."""
 
+MAX_CONNECTIONS: Final = 2048
+
 _CLOSING: Final = 5.0
 _REPLIES: Final[dict[Kind, int]] = {
     "blocked": 2,
@@ -90,7 +92,7 @@ class Egress:
         resolver: Resolver = system_resolver,
         own: Own = own_networks,
         clock: Callable[[], float] = time.monotonic,
-        max_connections: int = 2048,
+        max_connections: int = MAX_CONNECTIONS,
         resolve_within: float = 5.0,
         connect_within: float = 10.0,
         handshake_within: float = 5.0,
@@ -103,7 +105,7 @@ class Egress:
         self._names = Names(resolver, clock=clock, within=resolve_within)
         self._own = own
         self._failures = Failures(clock)
-        self._max_connections = max_connections
+        self.max_connections = max_connections
         self._connect_within = connect_within
         self._handshake_within = handshake_within
         self._server: asyncio.Server | None = None
@@ -159,6 +161,10 @@ class Egress:
         """What Chromium only shows as net::ERR_SOCKS_CONNECTION_FAILED."""
         return self._failures.get(host, port)
 
+    def was_short(self, host: str, port: int, since: float) -> Failure | None:
+        """Whether a connection was refused for want of our own since then, though another may have been made after."""
+        return self._failures.short(host, port, since)
+
     def chromium_arguments(self) -> list[str]:
         """The switches that leave Chromium no other way out. They live here and nowhere else."""
         return [
@@ -183,7 +189,7 @@ class Egress:
         """A connection of Chromium's. False if there are far too many even to tell it politely."""
         self._near.add(transport)
         self.counters.active = len(self._near)
-        return len(self._near) <= 2 * self._max_connections
+        return len(self._near) <= 2 * self.max_connections
 
     def left(self, transport: asyncio.Transport) -> None:
         self._near.discard(transport)
@@ -253,8 +259,8 @@ class Egress:
 
     async def _reach(self, host: Host, port: int) -> tuple[socket.socket, bytes] | Refusal:
         """A socket connected to the host, and bytes that came from it already."""
-        if len(self._near) > self._max_connections:
-            return Refusal("overloaded", f"this worker already holds {self._max_connections} connections")
+        if len(self._near) > self.max_connections:
+            return Refusal("overloaded", f"this worker already holds {self.max_connections} connections")
         if reason := self._refuses(host, port):
             return Refusal("blocked", f"blocked by the egress policy: {reason}")
         try:
