@@ -13,7 +13,7 @@ from webgym import types as t
 from webgym.errors import BrowserError
 from webgym.server.frame import Frame
 from webgym.server.marks import MAX_MARKS
-from webgym.server.observe import MAX_OUTLINE, MAX_TEXT
+from webgym.server.observe import MAX_TEXT
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -295,7 +295,7 @@ async def test_long_words_are_cut_and_flagged(visit: Visit):
     assert seen.text is not None
     assert len(seen.text) == MAX_TEXT
     assert seen.accessibility is not None
-    assert len(seen.accessibility) <= MAX_OUTLINE
+    assert len(seen.accessibility) <= t.MAX_OUTLINE
 
 
 async def test_a_huge_document_is_looked_at_within_its_time(visit: Visit):
@@ -315,7 +315,7 @@ async def test_a_long_outline_is_cut_and_flagged(visit: Visit, house: House):
     )
     seen = await page.look(accessibility=True, image="none")
     assert seen.truncated == ("accessibility",)
-    assert len(seen.accessibility or "") <= MAX_OUTLINE
+    assert len(seen.accessibility or "") <= t.MAX_OUTLINE
 
 
 async def test_the_words_of_a_large_page_are_read_within_their_time(visit: Visit, house: House):
