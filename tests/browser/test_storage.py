@@ -9,6 +9,7 @@ from tests.conftest import Driver
 from webgym import types as t
 from webgym.errors import BadRequest, Unavailable
 from webgym.server import storage
+from webgym.server.frame import Frame
 from webgym.server.protocol import StorageState
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -108,6 +109,35 @@ async def test_cookies_keep_their_attributes(visit: Visit, house: House):
     assert await house.ask(page, "document.cookie", str) == "", "httpOnly"
     (cookie,) = (await saved(house, page)).cookies
     assert cookie == state.cookies[0]
+
+
+async def framed(house: House, driver: Driver) -> Frame:
+    """A frame of another website in the active page."""
+    url = house.site.url("/counter", host="widget.localhost")
+    frame = f"Object.assign(document.createElement('iframe'), {{src: '{url}'}})"
+    await house.ask(driver, f"document.body.append({frame}), null", type(None))
+    await driver.step(t.Wait(seconds=0.3), image="none")
+    page = house.context(driver).active
+    apart = list(page.children.values())  # in a process of its own, where the browser gives it one
+    return (
+        apart[0] if apart else Frame(page.channel, await page.frame.frame_in("document.querySelector('iframe')", within=5))
+    )
+
+
+async def test_a_cookie_of_a_frame_in_a_website_stays_one(visit: Visit, house: House):
+    first = await visit("/counter")
+    frame = await framed(house, first)
+    cookie = "document.cookie = 'part=kept; path=/; max-age=1000; Secure; SameSite=None; Partitioned', document.cookie"
+    assert await frame.run(cookie, str, within=5) == "part=kept"
+    assert await house.ask(first, cookie.replace("part=", "own="), str) == "own=kept"
+    state = await saved(house, first)
+    kept = {one.name: (one.partitionKey, one.crossSiteAncestor) for one in state.cookies}
+    assert kept == {"part": ("http://site.localhost", True), "own": ("http://site.localhost", False)}
+    second = await visit("/counter", options={"storage_state": state})
+    assert await (await framed(house, second)).run("document.cookie", str, within=5) == "part=kept"
+    assert set((await saved(house, second)).cookies) == set(state.cookies)
+    await second.step(t.Navigate(url=house.site.url("/counter", host="widget.localhost")), image="none")
+    assert await house.ask(second, "document.cookie", str) == "", "on its own the website never had it"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, SecretStr, StringConstraints
 
 from webgym.types import Action, Look, Observation, Url, Wire
 
@@ -65,8 +65,14 @@ class Viewport(Wire):
     height: Annotated[int, Field(ge=64, le=4096)] = 768
 
 
+def _absent(value: object) -> bool:
+    return value is None
+
+
 class Cookie(Wire):
-    """As Playwright's storage state spells it."""
+    """As Playwright's storage state spells it. What a cookie does not have is left out: Playwright takes no null."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     name: str
     value: str
@@ -76,6 +82,10 @@ class Cookie(Wire):
     httpOnly: bool = False
     secure: bool = False
     sameSite: Literal["Strict", "Lax", "None"] = "Lax"
+    partitionKey: str | None = Field(None, exclude_if=_absent, description="The website in whose pages a frame set it.")
+    crossSiteAncestor: bool | None = Field(
+        None, alias="_crHasCrossSiteAncestor", exclude_if=_absent, description="With a partition key; true if not said."
+    )
 
 
 class StorageItem(Wire):

@@ -25,6 +25,13 @@ SECONDS = 5.0
 MAX_ORIGINS = 50
 
 
+class _Partition(msgspec.Struct):
+    """The cookies that a website's frames have inside one other website, apart from those they have elsewhere."""
+
+    topLevelSite: str
+    hasCrossSiteAncestor: bool = True
+
+
 class _Cookie(msgspec.Struct):
     name: str
     value: str
@@ -34,6 +41,7 @@ class _Cookie(msgspec.Struct):
     httpOnly: bool = False
     secure: bool = False
     sameSite: str = "Lax"
+    partitionKey: _Partition | None = None
 
 
 class _Cookies(msgspec.Struct):
@@ -66,21 +74,35 @@ async def save(context: Context) -> StorageState:
                 items = tuple(StorageItem(name=item.name, value=item.value) for item in stored.items)
                 origins.append(OriginStorage(origin=origin, localStorage=items))
     return StorageState(
-        cookies=tuple(
-            Cookie(
-                name=cookie.name,
-                value=cookie.value,
-                domain=cookie.domain,
-                path=cookie.path,
-                expires=cookie.expires,
-                httpOnly=cookie.httpOnly,
-                secure=cookie.secure,
-                sameSite="Strict" if cookie.sameSite == "Strict" else "None" if cookie.sameSite == "None" else "Lax",
-            )
-            for cookie in found.cookies
-        ),
+        cookies=tuple(_from_chromium(cookie) for cookie in found.cookies),
         origins=tuple(origins),
     )
+
+
+def _from_chromium(cookie: _Cookie) -> Cookie:
+    partition = cookie.partitionKey
+    return Cookie(
+        name=cookie.name,
+        value=cookie.value,
+        domain=cookie.domain,
+        path=cookie.path,
+        expires=cookie.expires,
+        httpOnly=cookie.httpOnly,
+        secure=cookie.secure,
+        sameSite="Strict" if cookie.sameSite == "Strict" else "None" if cookie.sameSite == "None" else "Lax",
+        partitionKey=None if partition is None else partition.topLevelSite,
+        _crHasCrossSiteAncestor=None if partition is None else partition.hasCrossSiteAncestor,
+    )
+
+
+def _to_chromium(cookie: Cookie) -> dict[str, Any]:
+    fields = cookie.model_dump(exclude={"partitionKey", "crossSiteAncestor"})
+    if cookie.expires < 0:
+        del fields["expires"]
+    if cookie.partitionKey:
+        across = cookie.crossSiteAncestor is not False
+        fields["partitionKey"] = {"topLevelSite": cookie.partitionKey, "hasCrossSiteAncestor": across}
+    return fields
 
 
 async def restore(context: Context, state: StorageState) -> None:
@@ -92,12 +114,7 @@ async def restore(context: Context, state: StorageState) -> None:
     if len(state.origins) > MAX_ORIGINS:
         raise BadRequest(f"storage_state.origins: there are {len(state.origins)}, and at most {MAX_ORIGINS} are restored")
     if state.cookies:
-        listed = []
-        for cookie in state.cookies:
-            fields = cookie.model_dump()
-            if cookie.expires < 0:
-                del fields["expires"]
-            listed.append(fields)
+        listed = [_to_chromium(cookie) for cookie in state.cookies]
         try:
             await context.connection.root.call(
                 "Storage.setCookies", {"browserContextId": context.id, "cookies": listed}, within=SECONDS
