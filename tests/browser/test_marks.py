@@ -1,6 +1,5 @@
 """Set-of-Marks: exactly what an agent could act on is numbered, in whichever frame it is, and the page does not notice."""
 
-import asyncio
 import contextlib
 import json
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import msgspec
 import pytest
 import pytest_asyncio
 
@@ -19,7 +17,7 @@ from tests.conftest import QUICK, Driver, settings_for
 from tests.site.server import Site
 from webgym import types as t
 from webgym.server import chromium
-from webgym.server.cdp import Channel
+from webgym.server.cdp import Channel, Connection
 from webgym.server.display import Picture
 from webgym.server.marks import MAX_MARKS, UNASKED
 from webgym.server.marks import mark as mark_page
@@ -354,21 +352,20 @@ async def test_a_mark_is_pressed_where_it_can_be_and_never_where_it_cannot(visit
     assert (shown.action_error, shown.title) == (None, "1"), "its frame was brought back to the screen"
 
 
-async def test_marks_of_a_page_at_rest_cost_no_message_of_their_own(visit: Visit, house: House):
+async def test_marks_of_a_page_at_rest_cost_no_message_of_their_own(
+    visit: Visit, house: House, monkeypatch: pytest.MonkeyPatch
+):
     page = await visit("/docs-long")
-    sent: list[str] = []
-    connection = house.context(page).active.channel.connection
-    send = connection.send
+    channel, sent = house.context(page).active.channel, list[str]()
+    send = Connection.send
 
-    def counted(channel: Channel, method: str, params: dict[str, Any] | None) -> asyncio.Future[msgspec.Raw]:
-        sent.append(method)
-        return send(channel, method, params)
+    def spy(self: Connection, to: Channel, method: str, params: dict[str, Any] | None) -> Any:
+        if to is channel:
+            sent.append(method)
+        return send(self, to, method, params)
 
-    connection.send = counted  # type: ignore[method-assign]
-    try:
-        seen = await page.step(t.Scroll(dy=300), marks=True)
-    finally:
-        connection.send = send  # type: ignore[method-assign]
+    monkeypatch.setattr(Connection, "send", spy)
+    seen = await page.step(t.Scroll(dy=300), marks=True)
     assert seen.marks
     assert sent.count("Runtime.evaluate") <= 2, "the question for rest, and at most one whether the page is busy"
 
