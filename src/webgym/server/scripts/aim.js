@@ -15,17 +15,19 @@ const aim = (index) => {
   if (!element || !element.isConnected) return null;
   const view = element.ownerDocument.defaultView || globalThis;
   const whole = { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight };
-  // What its own frame shows may be where that frame is not shown.
   const pressable = () => {
-    const point = sight(element, whole)?.point, { dx, dy } = offset(element);
-    return point && inView({ left: point[0] + dx, right: point[0] + dx, top: point[1] + dy, bottom: point[1] + dy, width: 1, height: 1 })
-      ? { x: point[0] + dx, y: point[1] + dy } : null;
+    const seen = sight(element, whole);
+    if (!seen) return null;
+    // What its own frame shows may be where that frame is not shown.
+    const { dx, dy } = offset(element), x = seen.point[0] + dx, y = seen.point[1] + dy;
+    return x >= 0 && y >= 0 && x < innerWidth && y < innerHeight ? { x, y } : null;
   };
-  const here = pressable();
-  if (here) return here;
-  element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
-  const there = pressable();
-  if (there) return there;
+  let point = pressable();
+  if (!point) {
+    element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+    point = pressable();
+  }
+  if (point) return point;
   // Covered: whoever presses it presses what covers it, as a person would. Hidden: there is nothing to press.
   const box = element.getBoundingClientRect(), { dx, dy } = offset(element);
   if (!box.width || !box.height || !element.checkVisibility({ visibilityProperty: true })) return null;
