@@ -6,6 +6,7 @@ from tests.browser.conftest import House, Visit, mark_called
 from tests.conftest import Driver
 from webgym import types as t
 from webgym.server.actions import full_url
+from webgym.server.frame import Frame
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -175,6 +176,21 @@ async def test_what_a_session_copies_it_can_paste(visit: Visit):
     await page.step(t.Click(x=10, y=10))
     assert (await page.step(t.Key(keys=("Control+v",)))).title == "typed [oneoneone]", "in another tab"
     assert len(other.tabs) == 2
+
+
+async def test_what_is_pasted_into_a_frame_of_another_site_is_not_told_to_the_page(visit: Visit, house: House):
+    page = await visit("/clipboard")
+    inner = house.site.url("/clipboard", host="other.localhost")
+    frame = f'<iframe style="position: fixed; left: 600px; top: 0; width: 400px; height: 300px" src="{inner}"></iframe>'
+    heard = "addEventListener('paste', () => { document.title = 'heard'; })"
+    await house.ask(page, f"document.body.insertAdjacentHTML('beforeend', {frame!r}); {heard}; null", type(None))
+    await page.step(t.Type(text="one", x=10, y=10))
+    await page.step(t.Key(keys=("Control+a", "Control+c")))
+    await page.step(t.Click(x=620, y=20))
+    assert (await page.step(t.Key(keys=("Control+v",)))).title == "typed [one]"
+    shown = house.context(page).active
+    other = Frame(shown.channel, await shown.frame.frame_in("document.querySelector('iframe')", within=5))
+    assert await other.run("document.querySelector('#typed').value", str, within=5) == "one"
 
 
 async def test_pages_copy_and_paste_in_their_own_way(visit: Visit):
