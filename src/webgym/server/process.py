@@ -109,7 +109,7 @@ class ChromiumProcess:
     user_agent: str = ""
     exited: asyncio.Event = field(default_factory=asyncio.Event)  # the browser itself
     gone: asyncio.Event = field(default_factory=asyncio.Event)  # and every process it had
-    _errors: asyncio.BaseTransport | None = None
+    _words: asyncio.BaseTransport | None = None  # what it writes to stderr
     _stderr: bytes = b""
 
     @classmethod
@@ -142,11 +142,12 @@ class ChromiumProcess:
             undo.callback(theirs.close)
             keep_ours = undo.enter_context(ExitStack())
             keep_ours.callback(ours.close)
-            errors_read, errors_write = os.pipe()
-            undo.callback(os.close, errors_write)
-            errors = undo.enter_context(ExitStack())
-            errors.callback(os.close, errors_read)
-            pid = _spawn(arguments, _environment(folder), theirs, errors_write)
+            # No pipe: uvloop closes one twice, and the second time it may be what another thread has opened since.
+            words, their_words = socket.socketpair()
+            undo.callback(their_words.close)
+            keep_words = undo.enter_context(ExitStack())
+            keep_words.callback(words.close)
+            pid = _spawn(arguments, _environment(folder), theirs, their_words)
             killed = undo.enter_context(ExitStack())
             killed.callback(_kill_and_reap, pid)
             record_group(folder, pid, Path(arguments[0]))
@@ -155,11 +156,9 @@ class ChromiumProcess:
             keep_ours.pop_all()
             killed.callback(connection.close)
             self = cls(pid=pid, folder=folder, connection=connection)
-            pipe = os.fdopen(errors_read, "rb", buffering=0)
-            errors.pop_all()
-            errors.callback(pipe.close)
-            self._errors, _ = await loop.connect_read_pipe(lambda: _Tail(self), pipe)
-            errors.pop_all()
+            words.setblocking(False)
+            self._words, _ = await loop.create_unix_connection(lambda: _Tail(self), sock=words)
+            keep_words.pop_all()
             threading.Thread(target=_reap, args=(pid, loop, self), name=f"reap-{pid}", daemon=True).start()
             killed.pop_all()
         return self
@@ -179,8 +178,8 @@ class ChromiumProcess:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.gone.wait()
-        if self._errors is not None:
-            self._errors.close()
+        if self._words is not None:
+            self._words.close()
         # Deleting a profile is many small file operations: not on the loop that serves steps.
         await asyncio.to_thread(_discard, self.folder)
 
@@ -209,10 +208,10 @@ class _Tail(asyncio.Protocol):
         self.process.hear(data)
 
 
-def _spawn(arguments: list[str], environment: dict[str, str], channel: socket.socket, stderr: int) -> int:
+def _spawn(arguments: list[str], environment: dict[str, str], channel: socket.socket, stderr: socket.socket) -> int:
     # The child's descriptors 3 and 4 must not be overwritten before they are copied, hence the high duplicates.
     high = fcntl.fcntl(channel.fileno(), fcntl.F_DUPFD_CLOEXEC, 64)
-    errors = fcntl.fcntl(stderr, fcntl.F_DUPFD_CLOEXEC, 64)
+    errors = fcntl.fcntl(stderr.fileno(), fcntl.F_DUPFD_CLOEXEC, 64)
     try:
         return os.posix_spawn(
             arguments[0],
@@ -286,7 +285,8 @@ def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
 
 
 def _discard(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):  # which it may raise all the same: not all of its own calls are covered
+        shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.rmdir()  # an empty folder can go even when there are no descriptors left to look into it with
 
