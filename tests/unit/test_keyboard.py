@@ -91,7 +91,9 @@ def test_text_comes_only_from_keys_that_write():
     ]
 
 
-@pytest.mark.parametrize("combination", ["ctrl+v", "Control+V", "cmd+v", "Control+Shift+v", "Shift+Insert"])
+@pytest.mark.parametrize(
+    "combination", ["ctrl+v", "Control+V", "cmd+v", "Control+Shift+v", "Shift+Insert", "Shift+Shift+Insert"]
+)
 def test_keys_that_paste_do_nothing_by_themselves(combination):
     """The browser would insert what another session has copied."""
     assert keyboard.pastes(combination)

@@ -108,10 +108,9 @@ def pastes(combination: str) -> bool:
     """Whether an editor inserts what was copied. The browser has one clipboard for all its sessions, so whoever presses
     these keys inserts his session's own, and the keys themselves do nothing (see `press`)."""
     modifiers, key = parse(combination)
-    return (key.lower() == "v" and not {"Control", "Meta"}.isdisjoint(modifiers)) or (modifiers, key) == (
-        ["Shift"],
-        "Insert",
-    )
+    if key == "Insert":
+        return "Shift" in modifiers
+    return key.lower() == "v" and not {"Control", "Meta"}.isdisjoint(modifiers)
 
 
 def _named(name: str) -> str:
