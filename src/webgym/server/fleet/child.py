@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import uvloop
@@ -24,6 +26,7 @@ from webgym.server.settings import WorkerSettings
 from webgym.server.worker import run_worker
 
 EXPECTED_FAILURE = 2
+MORE = 4096  # bytes after the job, which nobody sends
 
 
 class MasterJob(BaseModel):
@@ -53,7 +56,7 @@ async def run(job: MasterJob | WorkerJob) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         # Ctrl-C reaches the whole group: the parent decides, and tells us by closing stdin.
         loop.add_signal_handler(number, stop.set if number == signal.SIGTERM else lambda: None)
-    await loop.connect_read_pipe(lambda: _UntilClosed(stop), sys.stdin)
+    _when_closed(sys.stdin.fileno(), stop.set)
     ready: asyncio.Future[str] = loop.create_future()
     ready.add_done_callback(lambda future: _say(Ready(url=future.result())))
     if isinstance(job, MasterJob):
@@ -62,12 +65,19 @@ async def run(job: MasterJob | WorkerJob) -> None:
         await run_worker(job.settings, stop, job.port, ready)
 
 
-class _UntilClosed(asyncio.Protocol):
-    def __init__(self, stop: asyncio.Event) -> None:
-        self._stop = stop
+def _when_closed(handle: int, call: Callable[[], None]) -> None:
+    """Call it once, when the other end of a pipe is closed. Watched and not connected: uvloop closes a connected pipe twice,
+    and the second time it may be what another thread has opened since."""
+    loop = asyncio.get_running_loop()
+    os.set_blocking(handle, False)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop.set()
+    def look() -> None:
+        with contextlib.suppress(BlockingIOError):
+            if not os.read(handle, MORE):
+                loop.remove_reader(handle)
+                call()
+
+    loop.add_reader(handle, look)
 
 
 def _say(message: Ready) -> None:
