@@ -1,9 +1,9 @@
 """From judged episodes to a new model: replay, train, publish. The loop does them in turn, `webgym update` alone.
 
 Invariants. A sample of a task on a website of the test set stops the run, whatever let it in; steps on such a website that
-other tasks led to are not learned from. Training starts from the model that
-played the iteration, in a process of its own whose memory is gone when it ends. A model is published by naming its whole
-checkpoint; checkpoints that no later phase needs are removed only then.
+other tasks led to are not learned from. Training starts from the model that played the iteration, in a process of its own
+whose memory is gone when it ends. A model is published by naming its whole checkpoint; checkpoints that no later phase needs
+are removed only then.
 """
 
 from __future__ import annotations

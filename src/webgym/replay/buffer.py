@@ -5,7 +5,8 @@ an advantage, one at a time, and notes a few words of each usable step. Then it 
 episodes and writes their samples as it goes. Neither images nor all prompts are ever in memory.
 
 An episode enters only if its agent or its step limit ended it, it is of the train split, and this judge scored it. There is
-no default for a missing verdict. Of such an episode, steps on a website that is tested on are left out.
+no default for a missing verdict. Of such an episode, steps on a website that is tested on are left out, and so are later
+ones whose prompt still shows it.
 """
 
 from __future__ import annotations
@@ -138,8 +139,14 @@ def _candidates(
     strayed: Callable[[str], bool],
     account: _Account,
 ) -> Iterator[Candidate]:
+    hidden: set[str | None] = set()  # screenshots of websites that are tested on
     for step in episode.steps:
-        reason: StepReason | None = "test_website" if strayed(step.url) else _useless(step, advantage, objective, settings)
+        reason = _useless(step, advantage, objective, settings)
+        if strayed(step.url):
+            hidden.add(step.screenshot)
+            reason = "test_website"
+        elif hidden and any(part.kind == "image" and part.sha256 in hidden for turn in step.prompt for part in turn.parts):
+            reason = "test_website"
         if reason is not None:
             account.steps[reason] += 1
             continue

@@ -21,7 +21,7 @@ EpisodeReason = Literal[
 ]  # fmt: skip
 StepReason = Literal[
     "no_model",  # no prompt or no reply: not the model's
-    "test_website",  # on a website that is tested on, where its task did not send it
+    "test_website",  # on a website that is tested on, where its task did not send it, or with its picture in the prompt
     "invalid",  # the reply could not be read
     "unchanged",  # the screen was the same afterwards
     "no_logprobs",  # the server did not say how likely its tokens were

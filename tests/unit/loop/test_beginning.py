@@ -20,7 +20,7 @@ from webgym.tasks.files import write_tasks
 def loop(tmp_path: Path) -> dict[str, object]:
     """Settings of a loop that could begin but for a server of browsers: nobody listens where it would look."""
     tasks, model = tmp_path / "tasks.parquet", tmp_path / "model"
-    write_tasks(tasks, [make_episode(Plan("worlds-a"), "0" * 64).task])
+    write_tasks(tasks, [make_episode(Plan("worlds-a")).task])
     model.mkdir()
     (model / "config.json").write_text("{}")
     (model / "model.safetensors").touch()

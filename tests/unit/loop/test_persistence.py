@@ -103,7 +103,7 @@ def recorded(path: Path, *outcomes: Infra | Cancelled, count: Callable[[Counter[
     with make_run(path, [Plan("kept")]) as run:
         run.plan(1, tasks, replicas=1)
         for name, outcome in zip(tasks, outcomes, strict=True):
-            run.record(make_episode(Plan(name, iteration=1), "0" * 64).id, outcome)
+            run.record(make_episode(Plan(name, iteration=1)).id, outcome)
         count(faults(run, 1, REDO))
         assert not faults(run, 0, REDO)
         assert not faults(run, 1, ())

@@ -177,7 +177,7 @@ def test_an_optimiser_that_is_asked_for_and_is_not_there_or_not_used_is_an_error
 def test_update_refuses_a_sample_on_a_website_that_its_tasks_test(tmp_path: Path):
     make_run(tmp_path / "run", [Plan("a", website="http://www.secret.localhost")]).close()
     tasks = tmp_path / "tasks.parquet"
-    write_tasks(tasks, [make_episode(Plan("t", website="http://secret.localhost", split="test"), "0" * 64).task])
+    write_tasks(tasks, [make_episode(Plan("t", website="http://secret.localhost", split="test")).task])
     settings = UpdateSettings(run=tmp_path / "run", checkpoint=tmp_path / "first", tasks=tasks)
     with pytest.raises(LeakageError, match=r"www\.secret\.localhost"):
         run_update(settings)
@@ -186,7 +186,7 @@ def test_update_refuses_a_sample_on_a_website_that_its_tasks_test(tmp_path: Path
 def test_update_leaves_out_steps_that_strayed_to_a_website_that_its_tasks_test(tmp_path: Path):
     make_run(tmp_path / "run", [Plan("a", website="", urls=("https://secret.localhost/",) * 3)]).close()
     tasks = tmp_path / "tasks.parquet"
-    write_tasks(tasks, [make_episode(Plan("t", website="http://secret.localhost", split="test"), "0" * 64).task])
+    write_tasks(tasks, [make_episode(Plan("t", website="http://secret.localhost", split="test")).task])
     assert run_update(UpdateSettings(run=tmp_path / "run", checkpoint=tmp_path / "first", tasks=tasks)) == 0
     with Run.open(tmp_path / "run", read_only=True) as run:
         replayed = LoopFolder(run.path, run.disk).read(0, ReplayDone)

@@ -45,7 +45,7 @@ async def test_a_judge_that_is_down_stops_the_loop_instead_of_choosing_what_is_l
         run.plan(0, ["a", "b"])
         shot = run.images.put(picture.getvalue(), "jpeg")
         for task in ("a", "b"):
-            run.commit(make_episode(Plan(task), shot).model_copy(update={"answer": "It opens at ten."}))
+            run.commit(make_episode(Plan(task), [shot] * 4).model_copy(update={"answer": "It opens at ten."}))
         settings = loop(tmp_path, judge="rubric", rubric={"endpoint": gone})
         with pytest.raises(EndpointDown, match=r"the judge stopped: .* the same command goes on"):
             await judge_rest(settings, "rubric", run, 0, lambda _: None)

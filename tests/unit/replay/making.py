@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,24 +63,26 @@ class Plan:
     steps: int = 3
     logprobs: bool = True
     urls: tuple[str, ...] = ()  # of the steps, as far as they matter
+    window: int = 0  # screenshots of earlier steps in a prompt
 
 
 def make_run(path: Path, plans: list[Plan]) -> Run:
     """A run in which these episodes were played and judged. Nothing is repaired or left out on the way."""
     run = Run.create(path, name="run")
-    shot = run.images.put(b"\xff\xd8\xff a picture", "jpeg")
+    most = max(plan.steps for plan in plans) if plans else 0
+    shots = [run.images.put(b"\xff\xd8\xff picture %d" % n, "jpeg") for n in range(most + 1)]
     for iteration in sorted({plan.iteration for plan in plans}):
         mine = [plan for plan in plans if plan.iteration == iteration]
         run.plan(iteration, dict.fromkeys(plan.task for plan in mine), replicas=1 + max(plan.replica for plan in mine))
     for plan in plans:
-        episode = make_episode(plan, shot)
+        episode = make_episode(plan, shots)
         run.commit(episode)
         if verdict := VERDICTS[plan.verdict]:
             run.add_judgement(Judgement(episode=episode.id, judge=JUDGE, verdict=verdict, judged=1.0))
     return run
 
 
-def make_episode(plan: Plan, shot: str) -> Episode:
+def make_episode(plan: Plan, shots: Sequence[str] = ("0" * 64,) * 4) -> Episode:
     task = Task.model_validate(
         {
             "id": plan.task,
@@ -101,25 +104,26 @@ def make_episode(plan: Plan, shot: str) -> Episode:
         agent="m",
         width=64,
         height=64,
-        steps=tuple(_step(plan, n, shot) for n in range(plan.steps)),
-        final_screenshot=shot,
+        steps=tuple(_step(plan, n, shots) for n in range(plan.steps)),
+        final_screenshot=shots[plan.steps],
         outcome=OUTCOMES[plan.outcome],
         started=0.0,
         ended=1.0,
     )
 
 
-def _step(plan: Plan, n: int, shot: str) -> Step:
+def _step(plan: Plan, n: int, shots: Sequence[str]) -> Step:
     reply = Reply(text=f"{plan.task} {plan.replica} {n}")
     if plan.logprobs:
         reply = reply.model_copy(update={"token_ids": (1, 2), "logprobs": (-0.1, -0.2)})
     bad = n in plan.invalid
+    seen = [ImagePart(sha256=shot) for shot in shots[max(0, n - plan.window) : n + 1]]
     return Step(
         index=n,
-        screenshot=shot,
+        screenshot=shots[n],
         url=plan.urls[n] if n < len(plan.urls) else "u",
         title="t",
-        prompt=(Turn(role="user", parts=(TextPart(text=f"{plan.task} {n}"), ImagePart(sha256=shot))),),
+        prompt=(Turn(role="user", parts=(TextPart(text=f"{plan.task} {n}"), *seen)),),
         reply=reply,
         action=None if bad else Click(x=1, y=1),
         invalid="no call" if bad else None,

@@ -168,6 +168,14 @@ def test_steps_on_a_website_that_is_tested_on_are_left_out_and_the_others_stay(t
     assert (account.used, account.kept) == (1, 2)
 
 
+def test_steps_whose_prompt_still_shows_a_website_that_is_tested_on_are_left_out(tmp_path: Path) -> None:
+    urls = ("http://a.localhost/", "http://secret.localhost/x", *["http://b.localhost/"] * 4)
+    plans = [Plan("roams", website="", steps=6, urls=urls, window=2)]
+    account, samples = replayed(tmp_path, plans, tested=lambda address: "secret" in address)
+    assert texts(samples) == ["roams 0 0", "roams 0 4", "roams 0 5"]
+    assert account.dropped == {"test_website": 3}
+
+
 def test_a_task_of_a_tested_website_is_no_stray_and_stays_for_all_to_see(tmp_path: Path) -> None:
     plans = [Plan("wrong", website="http://secret.localhost", urls=("http://secret.localhost/",) * 3)]
     account, samples = replayed(tmp_path, plans, tested=lambda address: "secret" in address)
