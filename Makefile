@@ -141,7 +141,7 @@ $(DEPS): pyproject.toml constraints.txt
 	  echo "Making $(VENV) with $$("$$python" --version)"; \
 	  "$$python" -m venv --clear $(VENV); \
 	fi
-	@echo "Installing the package and its tools"
+	@echo "Installing torch, the package and its tools (some 2 GB the first time, more with CUDA: this takes minutes)"
 	@# torch first, so that nothing else chooses its build; torchvision without asking for one of its own (train/shim.py).
 	@$(PIP) install -c constraints.txt torch
 	@$(PIP) install -c constraints.txt --no-deps torchvision

@@ -1,8 +1,9 @@
 """Two ways to speak to Chromium, side by side: `python -m benchmarks.transports`.
 
-The server's own (`webgym.server.cdp`, over a pipe) and `cdp-use`, a kept typed client (over a WebSocket), in turns, with one
-page of one browser: small questions and answers as large as a screenshot, eight at a time. What is told is the processor
-time of this process and of Chromium for each, in microseconds, and answers a second. The last line of stdout is JSON.
+The server's own (`webgym.server.cdp`, over an inherited socket) and `cdp-use`, a kept typed client (over a WebSocket), in
+turns, with one page of one browser: small questions and answers as large as a screenshot, eight at a time. What is told is
+the processor time of this process and of Chromium for each, in microseconds, and answers a second. The last line of stdout
+is JSON.
 """
 
 from __future__ import annotations

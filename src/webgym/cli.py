@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import dedent
 
 EXIT_USAGE = 2
+EXIT_UNREAD = 141  # as a shell tells of a program that wrote to a closed pipe
+PARTED = ("tasks", "worlds", "judge", "env", "model")  # commands that are several: alone they say which
 
 
 @dataclass(frozen=True)
@@ -385,7 +389,7 @@ def main(arguments: list[str] | None = None) -> int:
     from webgym.errors import WebGymError
 
     try:
-        if "--help" in rest or "-h" in rest or (name in ("tasks", "worlds", "judge") and not rest):
+        if "--help" in rest or "-h" in rest or (name in PARTED and not rest):
             sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
         return command.run(rest)
     except WebGymError as e:
@@ -393,6 +397,18 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        if not _nobody_reads():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be written goes nowhere
+        return EXIT_UNREAD
+
+
+def _nobody_reads() -> bool:
+    """Whether whoever read our stdout has had enough, as `head` has."""
+    stdout = select.poll()
+    stdout.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in stdout.poll(0))
 
 
 def _indented(text: str) -> str:

@@ -56,6 +56,9 @@ def load(kind: type[S], arguments: list[str], *, command: str) -> S:
     arguments, file = _take_config(arguments)
     values = _read(file) if file is not None else {}
     source: CliSettingsSource[Any] = CliSettingsSource(kind, cli_prog_name=command, cli_exit_on_error=False)
+    source.root_parser.add_argument(
+        "--config", metavar="FILE", help="a YAML file of these settings; an option counts over it"
+    )
     try:
         return CliApp.run(kind, cli_args=arguments, cli_settings_source=source, cli_exit_on_error=False, **values)
     except ValidationError as e:

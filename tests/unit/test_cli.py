@@ -47,6 +47,22 @@ def test_the_version_is_told():
     assert webgym("--version").stdout == f"webgym {__version__}\n"
 
 
+@pytest.mark.parametrize("name", cli.PARTED)
+def test_a_command_of_several_says_alone_which_they_are(name: str):
+    done = webgym(name)
+    assert f"\n  webgym {name} " in done.stdout
+
+
+def test_every_setting_can_come_from_a_file_and_help_says_so():
+    assert "--config FILE" in webgym("update", "--help").stdout
+
+
+def test_a_reader_who_has_had_enough_ends_it_without_a_word():
+    command = f"{sys.executable} -m webgym.cli worlds show | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (cli.EXIT_UNREAD, "")
+
+
 def test_an_unknown_command_is_named_with_those_there_are():
     done = webgym("sreve")
     assert done.returncode == cli.EXIT_USAGE

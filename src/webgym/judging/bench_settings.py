@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -10,6 +9,7 @@ from pydantic import Field, model_validator
 
 from webgym.config import Settings
 from webgym.judge.settings import JudgeSettings
+from webgym.server.settings import on_unless_no_sandbox
 
 
 class BenchSettings(Settings):
@@ -33,7 +33,7 @@ class BenchSettings(Settings):
     runs: Path = Field(Path("runs"), description="Where labelled runs of the offline web are.")
     sessions: Annotated[int, Field(ge=1, le=256)] = Field(4, description="Browser sessions while they are played.")
     chromium: Path | None = None
-    sandbox: bool = Field(default_factory=lambda: os.environ.get("WEBGYM_NO_SANDBOX") != "1")
+    sandbox: bool = Field(default_factory=on_unless_no_sandbox, description="Chromium's; off with WEBGYM_NO_SANDBOX=1.")
 
     at_once: Annotated[int, Field(ge=1, le=1024)] = Field(16, description="Episodes judged at a time.")
     cache: Path | None = Field(

@@ -8,7 +8,6 @@ again. Tasks follow from a seed, so two people with the same seed and number mea
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import secrets
 from collections.abc import Callable
@@ -32,7 +31,7 @@ from webgym.rollout.keeper import Keeper
 from webgym.rollout.settings import EngineSettings
 from webgym.server.egress import EgressPolicy
 from webgym.server.fleet.local import running_fleet
-from webgym.server.settings import ServeSettings
+from webgym.server.settings import ServeSettings, on_unless_no_sandbox
 from webgym.store import Planned, Run
 from webgym.types import Scored, Task
 from webgym.worlds import tasks
@@ -90,7 +89,7 @@ class Stage:
 
     @classmethod
     def here(cls, sessions: int = 4) -> Stage:
-        return cls(sessions, sandbox=os.environ.get("WEBGYM_NO_SANDBOX") != "1")
+        return cls(sessions, sandbox=on_unless_no_sandbox())
 
 
 def draw_tasks(cast: Cast) -> list[WorldTask]:

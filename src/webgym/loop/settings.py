@@ -53,7 +53,9 @@ class LoopSettings(RolloutParts):
     evaluation: Evaluation = Evaluation()
     replay: ReplaySettings = ReplaySettings()
     train: TrainSettings = TrainSettings()
-    serving: ModelServerSettings = EmbeddedSettings()
+    serving: ModelServerSettings = Field(
+        EmbeddedSettings(), description="Who serves the model: embedded, unless kind says otherwise."
+    )
     faults: Annotated[float, Field(ge=0, le=1)] = Field(
         0.1, description="Share of a phase's episodes that may end by faults of ours; with more it is not done."
     )

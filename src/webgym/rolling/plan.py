@@ -41,8 +41,10 @@ def jobs_of(settings: RolloutSettings, run: Run, blocklist: BlockList) -> tuple[
         drawn = draw_tasks(settings, blocklist)
         tasks = {task.id: task for task in drawn}
         planned = run.plan(settings.iteration, (task.id for task in drawn), replicas=settings.repeats)
-    caps, todo = settings.engine.caps, run.unfinished(settings.iteration)
-    return planned, [Job(one, tasks[one.task], caps.of(tasks[one.task])) for one in todo]
+    limit = settings.engine.caps.of
+    if settings.recording is not None:
+        limit = Recordings(settings.recording, settings.engine.session).limit
+    return planned, [Job(one, tasks[one.task], limit(tasks[one.task])) for one in run.unfinished(settings.iteration)]
 
 
 def draw_tasks(settings: RolloutSettings, blocklist: BlockList) -> list[Task]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,6 +13,7 @@ from webgym.config import Settings
 from webgym.judge.settings import JudgeSettings
 from webgym.rollout.settings import EngineSettings
 from webgym.server.egress import EgressPolicy
+from webgym.server.settings import LOOPBACK, on_unless_no_sandbox
 from webgym.server.settle import SettleLimits
 from webgym.tasks.sampler import SamplerSettings
 from webgym.types import Split
@@ -37,7 +38,7 @@ class OwnServer(BaseModel):
     workers: Annotated[int, Field(ge=0, le=64)] = 0
     browsers: Annotated[int, Field(ge=0, le=256)] = 0
     chromium: Path | None = None
-    sandbox: bool = Field(default_factory=lambda: os.environ.get("WEBGYM_NO_SANDBOX") != "1")
+    sandbox: bool = Field(default_factory=on_unless_no_sandbox, description="Chromium's; off with WEBGYM_NO_SANDBOX=1.")
     egress: EgressPolicy = EgressPolicy()
     settle: SettleLimits = SettleLimits()
 
@@ -86,6 +87,16 @@ class RolloutParts(Settings):
     def _tasks_from_somewhere(self) -> Self:
         if self.tasks is None and self.worlds is None and self.agent != "replay":
             raise ValueError("tasks is not set, and worlds is not either: name a task file, or serve the offline web")
+        return self
+
+    @model_validator(mode="after")
+    def _worlds_where_the_browsers_are(self) -> Self:
+        host = urlsplit(self.server).hostname if self.server is not None else None
+        if host is not None and self.worlds is not None and host not in LOOPBACK:
+            raise ValueError(
+                f"worlds is set, and server is on {host}, whose browsers look for *.localhost on their own machine: serve "
+                "the offline web there (`webgym worlds serve`) and name a task file instead, or call it 127.0.0.1 if it is here"
+            )
         return self
 
     @model_validator(mode="after")

@@ -42,8 +42,9 @@ SOCKET = "org.chromium.Chromium.scoped_dir.XXXXXX/SingletonSocket"  # the longes
 NO_SANDBOX = "no usable sandbox"  # what Chromium writes; only what we add to its words hangs on it
 NO_NAMESPACES = (
     "This system does not let Chromium's sandbox make user namespaces (Ubuntu since 23.10 forbids them to programs it does "
-    "not know, containers often do). Allow them (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`) or use the "
-    "distribution's own Chromium; or turn the sandbox off knowingly with --no-sandbox (or WEBGYM_NO_SANDBOX=1)."
+    "not know, containers often do). Allow them (`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`) or name a "
+    "Chromium that may make them and is no snap (WEBGYM_CHROMIUM); or turn the sandbox off knowingly with "
+    "WEBGYM_NO_SANDBOX=1 (`webgym serve` also takes --no-sandbox)."
 )
 LONGEST_SOCKET = 104  # on macOS; Linux takes four more
 
@@ -251,7 +252,7 @@ def _arguments(chromium: Chromium, folder: Path, *, sandbox: bool, switches: Seq
     if sandbox and os.geteuid() == 0:
         raise ConfigError(
             "Chromium's sandbox does not run as root: use an ordinary user, or turn it off knowingly with "
-            "--no-sandbox (or WEBGYM_NO_SANDBOX=1)"
+            "WEBGYM_NO_SANDBOX=1 (`webgym serve` also takes --no-sandbox)"
         )
     arguments = [str(chromium.path), *SWITCHES, *switches, f"--user-data-dir={folder / 'profile'}"]
     if chromium.kind != "headless-shell":

@@ -16,7 +16,13 @@ from webgym.server.settle import SettleLimits
 
 KEY_VARIABLE = "WEBGYM_API_KEY"
 SHORTEST_KEY = 16
+NO_SANDBOX_VARIABLE = "WEBGYM_NO_SANDBOX"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def on_unless_no_sandbox() -> bool:
+    """Whether Chromium's sandbox is used if nothing is said: unless the environment says otherwise."""
+    return os.environ.get(NO_SANDBOX_VARIABLE) != "1"
 
 
 class BrowserLimits(BaseModel):
@@ -56,8 +62,8 @@ class ServeSettings(Settings):
     queue: int = Field(256, ge=0, le=100_000, description="clients that may wait for a session; the next is told 429")
     chromium: Path | None = Field(None, description="which Chromium to use; `webgym browser` shows the choice")
     sandbox: bool = Field(
-        default_factory=lambda: os.environ.get("WEBGYM_NO_SANDBOX") != "1",
-        description="Chromium's sandbox; --no-sandbox (or WEBGYM_NO_SANDBOX=1) where it cannot run: as root, in a container",
+        default_factory=on_unless_no_sandbox,
+        description="Chromium's sandbox; off with WEBGYM_NO_SANDBOX=1 where it cannot run: as root, in a container",
     )
     low_memory: bool = Field(False, description="fewer processes, less memory; one fault then takes more with it")
     draw_on_command: bool = Field(

@@ -85,6 +85,12 @@ async def test_a_recorded_run_is_done_again_step_by_step(tmp_path: Path):
             after = [run.episode(planned.id) for planned in run.planned(0)]
         given["recording"] |= {"episode": before[1].id}
         assert (await played(RolloutSettings(run=tmp_path / "one", **given))).planned == 1
+        capped = RolloutSettings(
+            run=tmp_path / "capped", **given, engine={"caps": {"train": {"easy": 1, "medium": 1, "hard": 1}}}
+        )
+        await played(capped)
+        with open_run(capped) as run:
+            assert len(next(run.episodes()).steps) == len(before[1].steps) > 1, "what was recorded has its own length"
         narrow = RolloutSettings(run=tmp_path / "narrow", **given, engine={"session": {"width": 800}})
         with pytest.raises(ConfigError, match=r"1280 × 768.*800 × 768"):
             await played(narrow)
@@ -103,6 +109,13 @@ async def test_a_replay_of_nothing_is_said_before_anything_is_started(tmp_path: 
         await played(settings)
     with pytest.raises(ValidationError, match="recording is not set"):
         RolloutSettings(run=tmp_path / "again", agent="replay")
+
+
+def test_the_offline_web_is_not_served_here_for_browsers_elsewhere(tmp_path: Path):
+    for near in ("http://127.0.0.1:7860", "http://[::1]:7860", "http://localhost:7860"):
+        RolloutSettings(run=tmp_path / "run", worlds={}, server=near)
+    with pytest.raises(ValidationError, match=r"server is on browsers\.example"):
+        RolloutSettings(run=tmp_path / "run", worlds={}, server="http://browsers.example:7860")
 
 
 async def test_what_is_only_to_be_judged_starts_neither_browsers_nor_a_model(

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from urllib.parse import unquote_to_bytes
 
 import idna
-from pydantic import BaseModel, ConfigDict, PrivateAttr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from webgym.errors import BadRequest, Forbidden
 
@@ -252,11 +252,13 @@ class EgressPolicy(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    allow_private: bool = False
-    only_allowed: bool = False
-    sites: tuple[str, ...] = ()
+    allow: tuple[str, ...] = Field(
+        (), description="what is shut by default: names (*.localhost:8080), addresses or ranges, each with a port or for all"
+    )
+    deny: tuple[str, ...] = Field((), description="what is shut whatever else is said")
+    allow_private: bool = Field(False, description="open private ranges; loopback and link-local stay shut")
+    only_allowed: bool = Field(False, description="nothing but what allow and sites list")
+    sites: tuple[str, ...] = Field((), description="public sites for only_allowed")
 
     _allow: Rules = PrivateAttr()
     _deny: Rules = PrivateAttr()
