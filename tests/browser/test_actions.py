@@ -1,5 +1,7 @@
 """Every action of the protocol, in a real browser: what the page makes of it stands in its title, text or address."""
 
+import json
+
 import pytest
 
 from tests.browser.conftest import House, Visit, mark_called
@@ -193,6 +195,29 @@ async def test_what_is_pasted_into_a_frame_of_another_site_is_not_told_to_the_pa
     assert await other.run("document.querySelector('#typed').value", str, within=5) == "one"
 
 
+@pytest.mark.parametrize(
+    "hang",
+    [
+        "Object.assign(document.body.appendChild(document.createElement('object')), {data: inner, style: place})",
+        "Object.assign(document.body.appendChild(document.createElement('embed')), {src: inner, style: place})",
+        "document.body.appendChild(document.createElement('div')).attachShadow({mode: 'closed', delegatesFocus: true})"
+        ".append(Object.assign(document.createElement('iframe'), {src: inner, style: place}))",
+    ],
+    ids=["object", "embed", "closed shadow"],
+)
+async def test_nor_is_it_if_the_frame_hangs_in_something_else(visit: Visit, house: House, hang: str):
+    page = await visit("/clipboard")
+    inner = json.dumps(house.site.url("/clipboard", host="other.localhost"))
+    place = "const place = 'position: fixed; left: 600px; top: 0; width: 400px; height: 300px'"
+    heard = "addEventListener('paste', () => { document.title = 'heard'; })"
+    await house.ask(page, f"{{ const inner = {inner}; {place}; {hang}; {heard}; }} null", type(None))
+    await page.step(t.Type(text="one", x=10, y=10))
+    await page.step(t.Key(keys=("Control+a", "Control+c")))
+    await page.step(t.Click(x=620, y=20))
+    assert (await page.step(t.Key(keys=("Control+v",)))).title == "typed [one]"
+    assert await house.ask(page, "document.activeElement.tagName", str) in ("OBJECT", "EMBED", "DIV")
+
+
 async def test_pages_copy_and_paste_in_their_own_way(visit: Visit):
     page = await visit("/clipboard")
     await page.step(t.Click(x=10, y=210))
@@ -271,6 +296,15 @@ async def test_an_option_is_selected_by_its_value(visit: Visit, house: House):
     page = await visit("/select")
     await house.ask(page, "Object.assign(document.querySelector('#single').options[3], {value: 'd4'}); null", type(None))
     assert (await page.step(t.Select(x=100, y=40, options=("d4",)))).title == "d4 /"
+
+
+async def test_a_list_that_the_page_has_replaced_is_told_to_be_gone(visit: Visit, house: House):
+    page = await visit("/select", marks=True)
+    single = next(mark for mark in page.first.marks or () if mark.role == "combobox")
+    again = "document.querySelector('#single').replaceWith(document.querySelector('#single').cloneNode(true)); null"
+    await house.ask(page, again, type(None))
+    seen = await page.step(t.Select(element=single.id, options=("apple",)))
+    assert seen.action_error == "this element is gone: look again with marks"
 
 
 async def test_several_options_are_selected_at_once_and_replaced(visit: Visit):
@@ -461,6 +495,7 @@ async def test_a_file_is_uploaded_by_the_button_that_opens_the_chooser(visit: Vi
     [
         (t.Upload(x=100, y=40, files=("absent.txt",)), "there is no file 'absent.txt' in the session's folder"),
         (t.Upload(x=100, y=40, files=("..",)), "there is no file '..' in the session's folder"),
+        (t.Upload(x=100, y=40, files=("é" * 150,)), f"there is no file '{'é' * 150}' in the session's folder"),
         (t.Upload(x=900, y=600, files=("note.txt",)), "nothing at that place asks for a file"),
     ],
 )

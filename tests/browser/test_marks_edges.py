@@ -102,6 +102,19 @@ EDGES = {
         '<form class="here" tabindex="0"><input name="matches" aria-label="it"></form><a href="/" class="fixed">and it</a>',
         ["it", "and it"],
     ),
+    "in a form that its field leads back into": (
+        '<form class="here"><button style="width: 90px; height: 90px">covered</button>'
+        '<input name="parentNode" aria-label="it">'
+        '<input type="hidden" name="nextElementSibling"></form>'
+        '<a href="/" class="here" style="position: absolute; width: 95px; height: 95px">and it</a>',
+        ["and it", "it"],
+    ),
+    "in forms that answer otherwise than was asked": (
+        '<form class="here" tabindex="0"><input type="hidden" name="getAttribute"><input aria-label="it"></form>'
+        '<form class="fixed"><input type="hidden" name="getBoundingClientRect"><input type="hidden" name="shadowRoot">'
+        '<input aria-label="and it"></form>',
+        ["", "it", "and it"],
+    ),
     "an option of a list, and of one that is closed": (
         '<select class="here" size="2"><option>open<option>wide</select><select class="fixed"><option>no</select>',
         ["", "open", "wide", ""],

@@ -131,6 +131,7 @@ async def mark(page: Page, before: Marking | None, answer: msgspec.Raw = UNASKED
                 answer = await visit.frame.run(question(marked.first, visit.view), msgspec.Raw, within=SCRIPT_SECONDS)
             found = _read(answer)
         except ScriptFailed:
+            marking.truncated = True
             continue
         except BrowserError:
             if main:

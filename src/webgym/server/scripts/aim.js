@@ -55,6 +55,7 @@ const deepest = (x, y) => {
 
 const select = ({ index, x, y, options }) => {
   let field = index === null ? deepest(x, y) : marked[index];
+  if (field && !(field.isConnected && field.ownerDocument.defaultView)) return 'this element is gone: look again with marks';
   field = field && field.closest('select') || field?.closest('label')?.control;
   if (!field || field.tagName !== 'SELECT') return 'there is no <select> at that place';
   if (field.matches(':disabled')) return 'this list is disabled';

@@ -31,7 +31,8 @@ const takeCopied = () => {
 // Whether the page has seen to it itself: if not, the text is to be typed where the focus is.
 const paste = (text) => {
   const target = focusedElement();
-  if (/^I?FRAME$/.test(target.tagName)) return false; // of another site: what is pasted there is not this page's to hear
+  // Anything else may hold a frame of another site, in a closed shadow too: what is pasted there is not this page's to hear.
+  if (!target.isContentEditable && !/^(INPUT|TEXTAREA|BODY|HTML)$/.test(target.tagName)) return false;
   const view = target.ownerDocument.defaultView, data = new view.DataTransfer();
   data.setData('text/plain', text);
   const event = new view.ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true, composed: true });

@@ -3,8 +3,15 @@
 let marked = [];
 let foreign = [];
 
+// A form has its fields by their names: one called `parentNode` would lead its form back into itself. So the way through a
+// page is asked of the prototypes.
+const getter = (kind, property) => Object.getOwnPropertyDescriptor(kind.prototype, property).get;
+const parentOf = getter(Node, 'parentNode'), shadowOf = getter(Element, 'shadowRoot');
+const firstOf = getter(Element, 'firstElementChild'), nextOf = getter(Element, 'nextElementSibling');
+const boxOf = Element.prototype.getBoundingClientRect;
+
 const contains = (outer, inner) => {
-  for (let node = inner; node; node = node.parentNode || node.host) if (node === outer) return true;
+  for (let node = inner; node; node = parentOf.call(node) || node.host) if (node === outer) return true;
   return false;
 };
 
@@ -12,7 +19,7 @@ const outside = (box, view) =>
   box.bottom <= view.top || box.top >= view.bottom || box.right <= view.left || box.left >= view.right;
 
 // The part of an element's boxes inside `view`, and a point of it where the topmost thing belongs to it; null if there is none.
-const sight = (element, view, whole = element.getBoundingClientRect()) => {
+const sight = (element, view, whole = boxOf.call(element)) => {
   if (outside(whole, view) || whole.width < 1 || whole.height < 1) return null;
   // Fields of no opacity are how sites restyle checkboxes and file choosers: they take the click.
   const styled = element.tagName !== 'INPUT';
@@ -63,32 +70,33 @@ const collect = (root, view, found, budget) => {
   const listed = new Set(root.querySelectorAll(INTERACTIVE));
   for (const element of listed) {
     if (late(budget)) return;
-    consider(element, element.getBoundingClientRect(), view, found, budget);
+    consider(element, boxOf.call(element), view, found, budget);
   }
   for (const frame of root.querySelectorAll('iframe,frame')) {
     if (late(budget)) return;
     inside(frame, view, found, budget);
   }
-  explore(root, view, found, budget, listed, false);
+  // A page nested so deeply that we cannot follow is told as one that was not seen whole.
+  if (attempt(() => { explore(root.firstElementChild, view, found, budget, listed, false); return true; }) === null) budget.cut = true;
 };
 
 // What no selector finds: shadow roots, and what only the pointer gives away (a <div> with a listener, styled
 // cursor: pointer). Of a long page only what is on screen is asked, or it would cost more than the screenshot.
-const explore = (parent, view, found, budget, listed, pointed) => {
-  for (let child = parent.firstElementChild; child; child = child.nextElementSibling) {
+const explore = (first, view, found, budget, listed, pointed) => {
+  for (let child = first; child; child = nextOf.call(child)) {
     if (late(budget)) return;
-    const leaf = !child.firstElementChild && !child.shadowRoot;
+    const inner = firstOf.call(child), shadow = shadowOf.call(child), leaf = !inner && !shadow;
     if (leaf && (pointed || listed.has(child))) continue;
-    const box = child.getBoundingClientRect();
+    const box = boxOf.call(child);
     const empty = box.width === 0 || box.height === 0;
     if (empty ? leaf : outside(box, view) && (leaf || child.scrollHeight <= child.clientHeight)) continue;
-    if (child.shadowRoot) collect(child.shadowRoot, view, found, budget);
+    if (shadow) collect(shadow, view, found, budget);
     let here = pointed || listed.has(child);
     if (!here && box.width >= 8 && box.height >= 8 && getComputedStyle(child).cursor === 'pointer') {
       consider(child, box, view, found, budget);
       here = true;
     }
-    if (child.firstElementChild) explore(child, view, found, budget, listed, here);
+    if (inner) explore(inner, view, found, budget, listed, here);
   }
 };
 
@@ -124,7 +132,9 @@ const collectMarks = ({ most, ms, first, view }) => {
   found.sort((a, b) => a.box.y - b.box.y || a.box.x - b.box.x);
   marked = found.map((item) => item.element);
   foreign = budget.foreign.map((place) => place.frame);
-  const marks = found.map(({ element, box }, n) => ({ id: first + n, role: role(element), name: name(element), box }));
+  const marks = found.map(({ element, box }, n) => ({
+    id: first + n, role: attempt(() => role(element)) ?? 'generic', name: attempt(() => name(element)) ?? '', box,
+  }));
   return { truncated: budget.cut, marks, frames: budget.foreign.map(({ x, y, view: seen }) => ({ x, y, view: seen })) };
 };
 
