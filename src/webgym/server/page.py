@@ -297,7 +297,8 @@ class Page:
         self._done_with(event.requestId)
 
     def _on_failed(self, event: _Failed) -> None:
-        if event.type == "Document":
+        own = self._failure_of is not None and self._failure_of[0] == self._pending_loader
+        if event.type == "Document" and not own:  # a frame that fails meanwhile says nothing of the page
             self._failure_of = (event.requestId, event.errorText)
         asked = self._requests.get(event.requestId)
         if asked is not None and of_proxy(event.errorText) and len(self._denied) < MAX_DENIED:
