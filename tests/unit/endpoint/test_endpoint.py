@@ -21,7 +21,7 @@ from webgym import logs
 from webgym.endpoint import Data, Endpoint, EndpointSettings, Image, Message
 from webgym.endpoint.cache import StoredReply
 from webgym.endpoint.cost import Usage
-from webgym.endpoint.messages import body_of
+from webgym.endpoint.messages import body_of, weigh_text
 from webgym.endpoint.replies import read
 from webgym.endpoint.settings import Price
 from webgym.errors import BudgetSpent, ConfigError, EndpointDown, EndpointError, EndpointRefused, UnusableReply
@@ -398,3 +398,12 @@ def test_a_body_is_the_json_of_its_messages_and_fields() -> None:
         ],
     }
     assert json.loads(b"".join(body_of([], {}))) == {"messages": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [("", 0), ("2026-11-17", 10 - 2), ("1 2 3 4 5", 5), ("0123456789" * 9, 90), ("twelve words", 4), ("\ud800", 1)],
+)
+def test_every_digit_weighs_a_token(text: str, least: int):
+    """Qwen's tokenisers make one of each: a calendar would weigh half of what it takes."""
+    assert least <= weigh_text(text) <= len(text.encode(errors="replace"))
