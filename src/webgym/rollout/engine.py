@@ -9,8 +9,8 @@ bound: coroutines under way are at most the slots and the judge's backlog. An ep
 what the judge has no time for yet waits as an id, of which there are no more than the plan has.
 
 It stops admitting when told to (`stop`: those under way and the judge have a grace, a second `stop` ends it), when the disk
-is nearly full (until there is room), and for good when most of the last outcomes are faults of ours. What is then unjudged
-stays so, and is judged when the run is resumed.
+is nearly full (until there is room), and for good when most of the last outcomes are faults of ours or start pages that
+could not be loaded. What is then unjudged stays so, and is judged when the run is resumed.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class Engine:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._why: dict[str, Cancelled] = {}
         self._recent: deque[str] = deque(maxlen=settings.breaker.last if settings.breaker else 1)
+        self._ours = 0  # outcomes that were faults of ours
         self._unjudged: deque[tuple[str, Outcome | None]] = deque()  # without an outcome: of an earlier process
         self._judging: dict[str, tuple[asyncio.Task[None], Outcome | None]] = {}
         self._lost = 0  # verdicts that the disk had no room for
@@ -228,8 +229,11 @@ class Engine:
         ours = outcome.kind == "infra" or (outcome.kind == "cancelled" and outcome.reason == "policy_unavailable")
         if breaker is None or self._stopping is not None or (outcome.kind == "cancelled" and not ours):
             return
-        said = outcome.reason if outcome.kind == "infra" else getattr(outcome, "detail", "")
-        self._recent.append(said or outcome.kind if ours else "")
+        self._ours += ours
+        # A start page that cannot be loaded is its website's fault; if most of them cannot, it is the network's.
+        lost = ours or outcome.kind == "site_error"
+        said = outcome.reason if outcome.kind in ("infra", "site_error") else getattr(outcome, "detail", "")
+        self._recent.append(said or outcome.kind if lost else "")
         failed = [reason for reason in self._recent if reason]
         if len(self._recent) < breaker.last or len(failed) <= breaker.share * breaker.last:
             return
@@ -239,13 +243,13 @@ class Engine:
 
     def _look_back(self) -> None:
         """An iteration too small for the breaker, all of which failed for reasons of ours, has not gone well either."""
-        if self._stopping is None and self._recent and len(self._recent) == self._total and all(self._recent):
+        if self._stopping is None and self._recent and len(self._recent) == self._ours == self._total:
             self._blame(f"all {self._total} episodes of the iteration")
 
     def _blame(self, who: str) -> str:
         """What went wrong most often; the rollout ends with it."""
         common = Counter(filter(None, self._recent)).most_common(1)[0][0]
-        message = f"{who} failed for reasons of ours, most often: {common}"
+        message = f"{who} failed for reasons of ours or of the network, most often: {common}"
         self._fault = RolloutStopped(f"{message}. Put that right, then resume the run")
         self._events.say(f"stopped: {message}")
         return common
@@ -369,12 +373,13 @@ def take_back(run: Run, iteration: int, redo: Collection[Again]) -> int:
 
 def unjudged(run: Run, iteration: int, judge: str) -> list[str]:
     """Kept episodes that can be scored and that a judge has not judged. Blocks."""
-    judged, outcomes = run.latest_judgements(judge), run.outcomes()
+    planned, outcomes = [one.id for one in run.planned(iteration)], run.outcomes()
+    judged = run.latest_judgements(judge, planned)
     return [
-        planned.id
-        for planned in run.planned(iteration)
-        if planned.id not in judged
-        and (record := outcomes.get(planned.id)) is not None
+        one
+        for one in planned
+        if one not in judged
+        and (record := outcomes.get(one)) is not None
         and record.stored
         and record.outcome.kind in ("answered", "step_limit")
     ]

@@ -212,6 +212,25 @@ async def test_the_breaker_stops_a_rollout_that_only_fails_and_says_why(tmp_path
         assert again.kinds() == ["answered"] * 50
 
 
+async def test_the_breaker_stops_a_rollout_whose_start_pages_cannot_be_loaded(tmp_path: Path):
+    """Each alone is its website's fault. All of them together are the network's, and no episode says anything then."""
+
+    class Offline(Browsers):
+        def _seen(self, page: Page, *, image: bool = True) -> Observation:
+            return super()._seen(page, image=image).model_copy(update={"navigation_error": "net::ERR_ADDRESS_UNREACHABLE"})
+
+    breaker = {"last": 5, "share": 0.6}
+    async with rolled(tmp_path / "run", tasks(50), browsers=Offline(), slots=3, breaker=breaker) as one:
+        with pytest.raises(RolloutStopped, match="ERR_ADDRESS_UNREACHABLE"):
+            await one.engine.run()
+        kinds = one.kinds()
+        assert 5 <= kinds.count("site_error") <= 8
+        assert kinds.count("site_error") + kinds.count("circuit_open") == 50
+    async with rolled(tmp_path / "few", tasks(3), browsers=Offline()) as one:
+        await one.engine.run()
+        assert one.kinds() == ["site_error"] * 3, "three websites may be down"
+
+
 async def test_stopping_lets_those_under_way_finish_and_a_resumed_run_does_the_rest_once(tmp_path: Path):
     browsers = Browsers(latency=0.05)
     async with rolled(tmp_path / "run", tasks(12), slots=3, browsers=browsers) as one:
