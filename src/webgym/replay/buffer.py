@@ -88,10 +88,12 @@ def _weigh(
     run: Run, iterations: range, judge: str, objective: Objective, settings: ReplaySettings, account: _Account
 ) -> dict[str, float]:
     """The advantage of every episode that has one, in the order they were planned."""
-    verdicts, outcomes = run.latest_judgements(judge), run.outcomes()
+    wanted = {iteration: list(run.planned(iteration)) for iteration in iterations}
+    verdicts = run.latest_judgements(judge, (one.id for planned in wanted.values() for one in planned))
+    outcomes = run.outcomes()
     scores: dict[str, Score] = {}
-    for iteration in iterations:
-        for planned in run.planned(iteration):
+    for iteration, every in wanted.items():
+        for planned in every:
             account.planned += 1
             reward = _reward(outcomes.get(planned.id), verdicts.get(planned.id))
             if isinstance(reward, str):

@@ -234,9 +234,10 @@ class Run:
         begun = self.ledger.begun_anew
         return (one for one in self.verdicts.read(judge) if one.judged > begun.get(one.episode, -inf))
 
-    def latest_judgements(self, judge: str) -> dict[str, Judgement]:
-        """What a judge said last of each episode."""
-        return {one.episode: one for one in self.judgements(judge)}
+    def latest_judgements(self, judge: str, among: Iterable[str] | None = None) -> dict[str, Judgement]:
+        """What a judge said last of each episode, or of these: a run may hold many more than one wants in memory."""
+        wanted = None if among is None else frozenset(among)
+        return {one.episode: one for one in self.judgements(judge) if wanted is None or one.episode in wanted}
 
     def free_space(self) -> int:
         """Bytes that may still be written: an engine stops admitting episodes when this gets small."""

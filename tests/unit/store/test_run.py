@@ -144,7 +144,8 @@ def test_every_judgement_is_kept_under_its_judge(run: Run):
     for one in (unsure, sure, other):
         run.add_judgement(one)
     assert list(run.judgements(JUDGE)) == [unsure, sure]
-    assert run.latest_judgements(JUDGE) == {episode.id: sure}
+    assert run.latest_judgements(JUDGE) == {episode.id: sure} == run.latest_judgements(JUDGE, [episode.id])
+    assert run.latest_judgements(JUDGE, ["0" * 32]) == {}
     assert list(run.judgements("nobody")) == []
     assert sorted(one.judge for one in run.judgements()) == sorted([JUDGE, JUDGE, other.judge])
     assert len(list((run.path / "verdicts").iterdir())) == 2
