@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import resource
 import shutil
 import sys
@@ -234,13 +235,15 @@ class Trainer:
                 # Gradients are averaged over batches and processes; the mean wanted is over tokens.
                 accelerator.backward(loss * settings.accumulation * accelerator.num_processes)
                 if accelerator.sync_gradients:
-                    accelerator.clip_grad_norm_(self._model.parameters(), settings.clip_norm)
+                    norm = accelerator.clip_grad_norm_(self._model.parameters(), settings.clip_norm)
+                    if norm is not None and not math.isfinite(norm):  # one step along it, and no weight is a number any more
+                        raise TrainError(f"the gradient of update {number + 1} is {norm}: the learning rate may be too high")
                 self._optimizer.step()
                 self._optimizer.zero_grad()
             total += torch.stack([loss.detach().float(), torch.tensor(float(batch.tokens), device=accelerator.device)])
         loss_sum, tokens = accelerator.reduce(total, "sum").tolist()
-        if loss_sum != loss_sum:
-            raise TrainError(f"the loss of update {number + 1} is not a number: the learning rate may be too high")
+        if not math.isfinite(loss_sum):
+            raise TrainError(f"the loss of update {number + 1} is {loss_sum}: the learning rate may be too high")
         return loss_sum, int(tokens)
 
     def validate(self) -> float | None:

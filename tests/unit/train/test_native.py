@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
 
 from tests.unit.train.learning import QUICK, make_images, make_job, make_sample
-from webgym.errors import ConfigError
+from webgym.errors import ConfigError, TrainError
 from webgym.store.samples import write_samples
 from webgym.train import native
 from webgym.train.batches import held_back
@@ -54,6 +54,28 @@ def test_it_overfits_one_batch_and_says_how_it_goes(model: Path, tmp_path: Path)
     assert said[-1].tokens == result.tokens
     assert result.samples == 4
     assert AutoModelForImageTextToText.from_pretrained(result.checkpoint).dtype == torch.float32
+
+
+@pytest.mark.parametrize("broken", [float("inf"), float("nan")])
+def test_an_update_without_a_finite_gradient_is_not_made(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: float
+) -> None:
+    """One step along it and no weight is a number any more, also if the loss was one."""
+
+    class Exploding(torch.autograd.Function):
+        @staticmethod
+        def forward(_: Any, values: torch.Tensor) -> torch.Tensor:
+            return values.clone()
+
+        @staticmethod
+        def backward(_: Any, *gradients: torch.Tensor) -> torch.Tensor:
+            return gradients[0] * broken
+
+    logprobs = native.token_logprobs
+    monkeypatch.setattr(native, "token_logprobs", lambda *given: Exploding.apply(logprobs(*given)))
+    with pytest.raises(TrainError, match="the gradient of update 1 is"):
+        done(make_job(tmp_path, model, 2, changed(updates=1)))
+    assert not is_complete(tmp_path / "checkpoints" / "000000")
 
 
 def test_resuming_is_identical_to_the_bit_to_never_having_stopped(model: Path, tmp_path: Path) -> None:
