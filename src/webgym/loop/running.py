@@ -189,10 +189,9 @@ def checked_tasks(settings: LoopSettings) -> Tasks:
     train = task_file(settings.rollout("train", 0, settings.run, settings.tasks))
     test = settings.evaluation.tasks or train
     judges = {judge_of(settings, task_ids(train, "train"))}
-    tested: frozenset[str] = frozenset()
+    tested = check_apart(train, test)  # also if this run evaluates nothing: somebody may, later
     if settings.evaluation.every:
         judges.add(judge_of(settings, task_ids(test, "test")))
-        tested = check_apart(train, test)
         if not tested:
             raise ConfigError(f"{test} has no test task: name a file in evaluation.tasks, or set evaluation.every to 0")
     judge = judges.pop()

@@ -95,7 +95,7 @@ class RolloutParts(Settings):
         if host is not None and self.worlds is not None and host not in LOOPBACK:
             raise ValueError(
                 f"worlds is set, and server is on {host}, whose browsers look for *.localhost on their own machine: serve "
-                "the offline web there (`webgym worlds serve`) and name a task file instead, or call it 127.0.0.1 if it is here"
+                "the offline web there (`webgym worlds serve`) and name a task file; or call it 127.0.0.1 if it is here"
             )
         return self
 
