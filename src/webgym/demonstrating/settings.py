@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from webgym.agents.dialects import DIALECTS, dialect
 from webgym.rolling.settings import OfflineWeb, RolloutParts, RolloutSettings
 from webgym.train.job import TrainSettings
 from webgym.worlds.sites import KINDS
@@ -38,6 +39,17 @@ class WarmUpSettings(RolloutParts):
     practice: Practice = Practice()
     worlds: OfflineWeb | None = OfflineWeb()
     train: TrainSettings = TrainSettings()
+
+    @model_validator(mode="after")
+    def _dialect_looks_with_marks(self) -> Self:
+        """The guide speaks of elements by their marks: without any it can only scroll, and every demonstration fails."""
+        if not dialect(self.model.dialect).look.marks:
+            marked = " or ".join(name for name in DIALECTS if dialect(name).look.marks)
+            raise ValueError(
+                f"model.dialect is {self.model.dialect}, which shows no marks, and demonstrations need them: "
+                f"choose {marked} (configs/proof-warm-up.yaml has settings that work)"
+            )
+        return self
 
     @property
     def tasks_file(self) -> Path:

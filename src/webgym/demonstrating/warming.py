@@ -28,11 +28,13 @@ from webgym.errors import RolloutStopped
 from webgym.judging.programmatic import WorldsJudge
 from webgym.replay.buffer import replay
 from webgym.replay.settings import ReplaySettings
+from webgym.replay.statistics import ReplayStatistics
 from webgym.rolling.assembly import Rolling, browsing, play, signals
 from webgym.rolling.plan import open_run
 from webgym.rolling.show import progress as show_progress
 from webgym.rollout.agent import NewAgent
 from webgym.rollout.client import Client
+from webgym.store import Run
 from webgym.tasks.files import write_tasks
 from webgym.train.job import Progress, TrainResult
 from webgym.worlds.families import opening
@@ -88,7 +90,7 @@ def write_families(settings: WarmUpSettings, shown: Path) -> None:
 
 
 async def demonstrate(settings: WarmUpSettings, shown: Path, samples: Path, console: Console) -> None:
-    """Play the guide's episodes and keep the replies of those that succeeded."""
+    """Play the guide's episodes and keep the replies of those that succeeded. Raises RolloutStopped if none did."""
     rollout = settings.rollout(shown)
     async with AsyncExitStack() as stack:
         store = stack.enter_context(await asyncio.to_thread(open_run, rollout))
@@ -107,5 +109,25 @@ async def demonstrate(settings: WarmUpSettings, shown: Path, samples: Path, cons
             raise played.failure
         if left := played.unfinished + played.unjudged:
             raise RolloutStopped(f"{left} demonstrations are unfinished or not judged: the same command goes on")
-        whole = ReplaySettings(samples=None)
-        await asyncio.to_thread(replay, store, samples, judge=WorldsJudge.name, iteration=0, settings=whole)
+        await asyncio.to_thread(keep_replies, store, samples)
+
+
+def keep_replies(run: Run, samples: Path) -> None:
+    """Write the replies of the demonstrations that succeeded; none at all are an error, and no file. Blocks."""
+    staging = samples.with_name(f".{samples.name}.staging")  # a file without samples would pass for finished demonstrations
+    try:
+        account = replay(run, staging, judge=WorldsJudge.name, iteration=0, settings=ReplaySettings(samples=None))
+        if not account.kept:
+            raise RolloutStopped(_taught_nothing(run, account))
+        staging.replace(samples)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+def _taught_nothing(run: Run, account: ReplayStatistics) -> str:
+    left_out = [f"{count} episodes {reason}" for reason, count in account.episodes_dropped.items()]
+    left_out += [f"{count} steps {reason}" for reason, count in account.dropped.items()]
+    return (
+        f"none of the {account.planned} demonstrations has a reply to learn from: {', '.join(left_out)}; "
+        f"see why in {run.path}, and remove that folder to have them played again"
+    )

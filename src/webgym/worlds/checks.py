@@ -94,7 +94,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class Says:
-    """The answer contains the text, or one of the other ways to say it."""
+    """The answer contains the text, or one of the other ways to say it. Whether it is short enough to be an answer at all
+    is asked once for all checks of a task, in `verify`."""
 
     text: str
     others: tuple[str, ...] = ()

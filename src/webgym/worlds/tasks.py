@@ -18,6 +18,7 @@ from webgym.errors import ConfigError
 from webgym.types import FactGroup, Provenance, Split, Task
 from webgym.worlds import navigating
 from webgym.worlds.chance import draw
+from webgym.worlds.checks import Says
 from webgym.worlds.kind import Generator
 from webgym.worlds.making import CannotMake, Draft, Group, Maker, instruction
 from webgym.worlds.names import is_host, kind_of, site_of
@@ -28,6 +29,9 @@ PORT: Final = 8090
 LARGE: Final = 3  # facts that make a group large, as in the task set's own decomposition
 ACROSS: Final = "across"
 LOOK_UP: Final = "lookup"  # every kind has it; tasks over several sites are made of it
+# An answer may explain itself in a few sentences, and say each thing in three times the characters that it takes.
+EXPLANATION: Final = 400
+WORDINESS: Final = 3
 # Every kind has it too, but it is no kind's own: the full set is made of those alone.
 _NAVIGATE: Final[Generator[Any]] = Generator(navigating.NAVIGATE, ((1, 1),), navigating.draft)
 _ID = re.compile(r"worlds-(\d{1,9}):([a-z0-9.+-]+):([a-z_]+)\.(\d+(?:-\d+)*):(\d{1,7})(?:\+(\d+(?:\.\d+)*))?")
@@ -86,6 +90,15 @@ class WorldTask:
     def answer(self) -> str:
         """What a right answer says; a task that only changes a site's state is answered by saying so."""
         return "; ".join(fact.answer for group in self.groups for fact in group.facts if fact.answer) or "Done"
+
+    @property
+    def answer_limit(self) -> int | None:
+        """Characters of the longest answer that can say something; None if nothing has to be said.
+
+        Never less than the right answer has: whoever lists all there is gives no answer, whoever explains one does."""
+        if not any(isinstance(check, Says) for group in self.groups for fact in group.facts for check in fact.checks):
+            return None
+        return EXPLANATION + WORDINESS * len(self.answer)
 
     @property
     def route(self) -> tuple[Move, ...]:

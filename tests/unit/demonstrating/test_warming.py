@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.replay.making import JUDGE, Plan, make_run
 from webgym import demo
+from webgym.agents.dialects import DIALECTS, DialectName, dialect
 from webgym.config import load
 from webgym.demonstrating.settings import Practice, WarmUpSettings
-from webgym.demonstrating.warming import write_families
-from webgym.errors import ConfigError
+from webgym.demonstrating.warming import keep_replies, write_families
+from webgym.errors import ConfigError, RolloutStopped
+from webgym.judging.programmatic import WorldsJudge
 from webgym.loop.leakage import check_apart
 from webgym.loop.settings import LoopSettings
+from webgym.store import Run
+from webgym.store.samples import read_samples
 from webgym.tasks.files import TaskFile
 from webgym.worlds.sites import KINDS
 
@@ -91,3 +96,49 @@ def test_the_demo_goes_on_with_the_optimiser_of_its_warm_up(tmp_path):
     loop = demo._loop(demo.DemoSettings(folder=tmp_path), 8090, tmp_path / "warm")
     assert loop.continue_optimizer
     assert loop.checkpoint == tmp_path / "warm"
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_dialect_that_shows_no_marks_is_refused_before_anything_is_played(tmp_path, name: DialectName):
+    given = ["--folder", str(tmp_path), "--model.dialect", name]
+    if dialect(name).look.marks:
+        assert load(WarmUpSettings, given, command="webgym warm-up").model.dialect == name
+        return
+    with pytest.raises(ConfigError, match=rf"model\.dialect is {name}, .*qwen3_vl_marks"):
+        load(WarmUpSettings, given, command="webgym warm-up")
+
+
+def test_the_defaults_alone_are_refused_with_the_dialect_to_choose(tmp_path):
+    with pytest.raises(ConfigError, match=r"model\.dialect is qwen3_vl, .*qwen3_vl_marks"):
+        load(WarmUpSettings, ["--folder", str(tmp_path)], command="webgym warm-up")
+
+
+def demonstrated(path: Path, plans: list[Plan]) -> Run:
+    """A run of demonstrations, judged by the verifier."""
+    run = make_run(path, plans)
+    for judgement in list(run.judgements(JUDGE)):
+        run.add_judgement(judgement.model_copy(update={"judge": WorldsJudge.name}))
+    return run
+
+
+def test_demonstrations_that_teach_nothing_are_an_error_and_leave_no_samples_behind(tmp_path):
+    samples = tmp_path / "samples.parquet"
+    plans = [
+        Plan(task="one", verdict="failure"),
+        Plan(task="two", outcome="step_limit", verdict="failure"),
+        Plan(task="three", verdict="unscorable"),
+        Plan(task="four", unchanged=(0, 1, 2)),
+    ]
+    with demonstrated(tmp_path / "demonstrations", plans) as run, pytest.raises(RolloutStopped) as stopped:
+        keep_replies(run, samples)
+    assert "none of the 4 demonstrations" in str(stopped.value)
+    assert "2 episodes failed, 1 episodes unscorable, 3 steps unchanged" in str(stopped.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["demonstrations"]
+
+
+def test_the_replies_of_demonstrations_that_succeeded_are_kept(tmp_path):
+    samples = tmp_path / "samples.parquet"
+    with demonstrated(tmp_path / "demonstrations", [Plan(task="one"), Plan(task="two", verdict="failure")]) as run:
+        keep_replies(run, samples)
+    assert [sample.task for sample in read_samples(samples)] == ["one"] * 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demonstrations", "samples.parquet"]

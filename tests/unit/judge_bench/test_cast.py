@@ -50,6 +50,13 @@ def test_the_others_leave_something_unsaid_or_undone(drawn: list[WorldTask]):
             assert not all(said(task, plan.answer)) or len(plan.moves) < len(task.route)
 
 
+def test_nobody_of_the_cast_fails_for_the_length_of_its_answer(drawn: list[WorldTask]):
+    """A judge is measured by the facts it gets right, and no fact says how long an answer is."""
+    for task in drawn:
+        for role in ROLES:
+            assert task.answer_limit is None or len(script(role, task).answer) <= task.answer_limit
+
+
 def test_a_half_done_episode_says_something_true_where_there_is_something_to_say(drawn: list[WorldTask]):
     looked_up = [task for task in drawn if not does(task)]
     assert looked_up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import time
@@ -141,6 +142,44 @@ def test_no_answer_and_a_wrong_one_fail_every_fact_that_must_be_said(answer: str
     assert not all(fact.met for fact in verdict.facts)
 
 
+EVERY_NUMBER = " ".join(map(str, range(2000)))
+
+
+def test_an_answer_that_lists_everything_says_nothing():
+    """A policy that is paid for a dump of the page or of all numbers would learn to write dumps."""
+    task = tasks.make(LOOKUP)
+    dump = f"{EVERY_NUMBER} {task.answer}"
+    verdict = verify.verify(solved(task, answer=dump))
+    assert verdict.kind == "scored"
+    assert verdict.reward == 0
+    plainly = f"the answer has {len(plain(dump))} characters, at most {task.answer_limit} were expected of it"
+    assert verdict.reason == plainly
+    assert [fact.reason for fact in verdict.facts] == [plainly] * 4
+
+
+def test_an_answer_of_just_the_expected_length_passes_and_one_character_more_fails():
+    task = tasks.make(LOOKUP)
+    room = task.answer_limit - len(plain(task.answer)) - 1
+    for length, reward in ((room, 1), (room + 1, 0)):
+        verdict = verify.verify(solved(task, answer=f"{task.answer}\n\n   {'x' * length}"))
+        assert verdict.kind == "scored"
+        assert verdict.reward == reward
+
+
+def test_a_right_answer_with_an_explanation_passes():
+    task = tasks.make(TaskId(0, (SHOP,), "lookup", (1,), 4))
+    why = "I searched the shop for the product, opened its page and scrolled down to the table that has what was asked. " * 3
+    verdict = verify.verify(solved(task, answer=f"{why}So the answer is this: {task.answer}."))
+    assert verdict.kind == "scored"
+    assert verdict.reward == 1
+
+
+def test_a_long_report_of_what_was_done_is_no_fault_where_nothing_had_to_be_said():
+    verdict = verify.verify(solved(tasks.make(ORDER), answer=f"Ordered. {EVERY_NUMBER}"))
+    assert verdict.kind == "scored"
+    assert verdict.reward == 1
+
+
 def test_an_episode_played_without_outlines_says_nothing_of_the_agent():
     verdict = verify.verify(solved(tasks.make(LOOKUP), steps=(), final_visible=None))
     assert verdict.kind == "unscorable"
@@ -209,6 +248,9 @@ def test_a_small_set_has_the_published_shape():
     assert len({task.id for task in made}) == len(made)
     assert not {task.website for task in train} & {task.website for task in test}
     assert len({task.website for task in test}) == len(test)
+    for made_task in made:
+        task = tasks.find(made_task.id)
+        assert 2 * len(task.answer) < (task.answer_limit or math.inf), "an honest answer may use twice the oracle's words"
 
 
 def test_any_number_of_processes_makes_the_same_set():
