@@ -1,4 +1,7 @@
-"""The models of a judge, open for asking: one endpoint for each that the settings name, shared by all stages without one."""
+"""The models of a judge, open for asking: one endpoint for each that the settings name, shared by all stages without one.
+
+A judge may be opened many times in a process. Its budget is one for all of them if they are opened with the same `Meters`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from webgym.endpoint import Endpoint, EndpointSettings
+from webgym.endpoint import Endpoint, EndpointSettings, Meter
 from webgym.endpoint.cost import Usage
+from webgym.endpoint.settings import Price
 from webgym.judge.settings import JudgeSettings
 
 
@@ -25,10 +29,10 @@ class Models:
         yield from {id(one): one for one in every}.values()
 
     def spent(self) -> Spent:
-        """What all of them have cost since they were opened."""
+        """What their meters have counted: also before these were opened, if the meters were used before."""
         total = Spent()
-        for one in self.distinct():
-            read = one.meter.totals
+        for meter in {id(one.meter): one.meter for one in self.distinct()}.values():
+            read = meter.totals
             total.calls += read.calls
             total.reused += read.reused
             total.tokens += read.usage.total
@@ -54,13 +58,28 @@ class Spent:
         self.dollars += usage.dollars(endpoint.settings.price)
 
 
+class Meters:
+    """One meter for each model at its address, price and budget, however often and for whatever stages it is opened."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, Price | None, float | None], Meter] = {}
+
+    def of(self, endpoint: EndpointSettings) -> Meter:
+        # Where replies are stored and how hard a model is asked differ between the runs of a process; the bill does not.
+        key = (endpoint.url, endpoint.model, endpoint.price, endpoint.budget)
+        if key not in self._found:
+            self._found[key] = Meter(endpoint.price, endpoint.budget)
+        return self._found[key]
+
+
 @asynccontextmanager
-async def opened(settings: JudgeSettings) -> AsyncIterator[Models]:
-    """The models of these settings, until the block ends."""
+async def opened(settings: JudgeSettings, *, meters: Meters | None = None) -> AsyncIterator[Models]:
+    """The models of these settings, until the block ends. Without meters that outlive it, the budget ends with it, too."""
+    shared = meters if meters is not None else Meters()
     async with AsyncExitStack() as stack:
 
         async def enter(endpoint: EndpointSettings) -> Endpoint:
-            return await stack.enter_async_context(Endpoint(endpoint))
+            return await stack.enter_async_context(Endpoint(endpoint, meter=shared.of(endpoint)))
 
         main = await enter(settings.endpoint)
         small = await enter(settings.cascade.endpoint) if settings.cascade is not None else None

@@ -84,7 +84,8 @@ class _Found:
 class RubricJudge:
     """Judges episodes with models that are open. Any number may be judged at once; the endpoints bound the calls.
 
-    `blocked` is told of a website that refused, in a thread; `trouble` of an error that left an episode unscored."""
+    `blocked` is told of a website that refused, why, and when the episode ended, in a thread; `trouble` of an error that
+    left an episode unscored."""
 
     def __init__(
         self,
@@ -93,7 +94,7 @@ class RubricJudge:
         read: ReadImage,
         *,
         rubric: str = "",
-        blocked: Callable[[str, str], None] = lambda _website, _reason: None,
+        blocked: Callable[[str, str, float], None] = lambda _website, _reason, _ended: None,
         trouble: Callable[[WebGymError], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -129,9 +130,11 @@ class RubricJudge:
         if signs.standing == "blocked":
             return await self._refused(episode, signs.reason)
         found = _Found(len(facts), empty=_empty(episode))
-        if found.empty is not None and (self.settings.early_exit or not facts):
-            if signs.at_the_end and (refusal := await self._refusal_at_the_end(episode, spent)) is not None:
+        if found.empty is not None and signs.at_the_end:  # questions about facts would not tell
+            refusal = await self._refusal_at_the_end(episode, spent)
+            if refusal is not None:
                 return await self._refused(episode, refusal)
+        if found.empty is not None and (self.settings.early_exit or not facts):
             return self._scored(found, facts, ())
         shots = await asyncio.to_thread(gather, episode, self._read, self.settings.evidence)
         if not shots:
@@ -235,7 +238,7 @@ class RubricJudge:
     async def _refused(self, episode: Episode, reason: str) -> Unscorable:
         said = reason[:REASON_CAP]
         if (website := refused_by(episode)) is not None:
-            await asyncio.to_thread(self._blocked, website, said)
+            await asyncio.to_thread(self._blocked, website, said, episode.ended)
         return Unscorable(reason=f"blocked: {said}")
 
     def _scored(self, found: _Found, facts: tuple[NumberedFact, ...], shown: Shown) -> Verdict:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from webgym.endpoint import EndpointSettings
 from webgym.errors import WebGymError
+from webgym.judge.models import Meters, opened
 from webgym.judge.settings import JudgeSettings
 from webgym.rollout.blocking import BlockList
 from webgym.store import Run
@@ -28,17 +29,19 @@ async def rubric_judge(
     blocklist: BlockList | None = None,
     cache: Path | None = None,
     rubric: str = "",
+    meters: Meters | None = None,
     trouble: Callable[[WebGymError], None] = lambda _: None,
 ) -> AsyncIterator[RubricJudge]:
-    """A judge of the run's episodes, until the block ends. Its `models.spent()` tells what it has cost."""
-    from webgym.judge.models import opened
+    """A judge of the run's episodes, until the block ends. Its `models.spent()` tells what it has cost.
+
+    Judges that are opened with the same `meters` have one budget together."""
     from webgym.judge.rubric import RubricJudge
 
-    def blocked(website: str, reason: str) -> None:
+    def blocked(website: str, reason: str, at: float) -> None:
         if blocklist is not None:
-            blocklist.add(website, reason)
+            blocklist.add(website, reason, at=at)
 
-    async with opened(with_cache(settings, cache or run.path.parent / CACHE)) as models:
+    async with opened(with_cache(settings, cache or run.path.parent / CACHE), meters=meters) as models:
         yield RubricJudge(settings, models, run.images.get, rubric=rubric, blocked=blocked, trouble=trouble)
 
 

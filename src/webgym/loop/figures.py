@@ -72,6 +72,7 @@ class Figures(Wire):
     unchanged: int = Field(0, description="Steps that did nothing to see.")
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    judge_dollars: float = Field(0.0, description="What all judgements of them by this judge cost; 0 without a price.")
 
     @property
     def success(self) -> Rate:
@@ -94,7 +95,12 @@ def measure(run: Run, iteration: int, judge: str) -> Figures:
     """The figures of one iteration by one judge's latest verdicts. Reads an episode at a time; blocks."""
     planned = {one.id for one in run.planned(iteration)}
     records = run.outcomes()
-    verdicts = {name: one.verdict for name, one in run.latest_judgements(judge).items() if name in planned}
+    verdicts: dict[str, Verdict] = {}
+    dollars = 0.0
+    for said in run.judgements(judge):
+        if said.episode in planned:
+            verdicts[said.episode] = said.verdict  # the latest counts, and every one was paid for
+            dollars += said.dollars
     ended: Counter[str] = Counter()
     for name in planned:
         record = records.get(name)
@@ -106,7 +112,7 @@ def measure(run: Run, iteration: int, judge: str) -> Figures:
     tally = _Tally()
     for episode in run.episodes(iteration):
         tally.add(episode, verdicts.get(episode.id))
-    return tally.figures(len(planned), dict(sorted(ended.items())))
+    return tally.figures(len(planned), dict(sorted(ended.items())), dollars)
 
 
 class _Tally:
@@ -130,9 +136,9 @@ class _Tally:
         else:
             counts["unjudged" if verdict is None else "unscorable"] += 1
 
-    def figures(self, planned: int, outcomes: dict[str, int]) -> Figures:
+    def figures(self, planned: int, outcomes: dict[str, int], dollars: float) -> Figures:
         bands = {band: _rate(self._rewards[band]) for band in BANDS if band in self._rewards}
-        return Figures(planned=planned, outcomes=outcomes, by_band=bands, **self._counts)
+        return Figures(planned=planned, outcomes=outcomes, by_band=bands, judge_dollars=dollars, **self._counts)
 
 
 def _rate(rewards: Sequence[tuple[str, int]]) -> Rate:

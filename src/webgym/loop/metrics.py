@@ -25,6 +25,8 @@ class Metrics(Wire):
     """One iteration. The test figures are of the model that the iteration's rollout used."""
 
     iteration: int
+    judge: str | None = Field(None, description="Whose verdicts the figures follow.")
+    test_judge: str | None = Field(None, description="Whose the test's figures follow, if it is another.")
     rollout: Figures | None = None
     test: Figures | None = None
     replay: ReplayStatistics | None = None
@@ -63,15 +65,20 @@ def _flat(figures: Figures) -> Iterator[tuple[str, float]]:
     yield "infra_share", figures.infra_share
     yield "prompt_tokens", float(figures.prompt_tokens)
     yield "completion_tokens", float(figures.completion_tokens)
+    if figures.judge_dollars:  # without a price nobody knows
+        yield "judge_dollars", figures.judge_dollars
 
 
 def collect(folder: LoopFolder, iteration: int) -> Metrics:
     """What the result files say of an iteration. Blocks."""
     judged, evaluated = folder.read(iteration, JudgeDone), folder.read(iteration, EvaluateDone)
     replayed, trained = folder.read(iteration, ReplayDone), folder.read(iteration, TrainDone)
+    judges = [one.judge for one in (judged, evaluated) if one is not None]
     done = {phase: found for phase in PHASES if (found := folder.done(iteration, phase)) is not None}
     return Metrics(
         iteration=iteration,
+        judge=judges[0] if judges else None,
+        test_judge=judges[-1] if len(set(judges)) > 1 else None,
         rollout=judged.figures if judged else None,
         test=evaluated.figures if evaluated else None,
         replay=replayed.statistics if replayed else None,

@@ -1,7 +1,7 @@
 """The phases of an iteration, each a function from the run's folder to a result. Doing one twice changes nothing.
 
     rollout    planned episodes to their outcomes; the judge is asked as they end
-    judge      verdicts that are still missing, then the figures
+    judge      verdicts that are still missing, then the figures; what replay learns from gets them of one judge
     evaluate   the same on the test split, in a run of its own: nothing of it is ever trained on
     replay     the samples to learn from
     train      a new checkpoint
@@ -13,6 +13,7 @@ A phase that is stopped by a person raises `Stopped`, and leaves what it did for
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
@@ -23,6 +24,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from webgym.errors import ConfigError, RolloutStopped
+from webgym.judge.models import Meters
 from webgym.judging.running import Tally
 from webgym.loop import memory, training
 from webgym.loop.display import Display, Glance, of_rollout
@@ -49,6 +51,8 @@ from webgym.rollout.settings import Again
 from webgym.store import Run
 from webgym.train.job import Progress
 from webgym.types import Split
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OURS: Final = frozenset({"policy_unavailable", "circuit_open", "disk_full"})  # of what cancels an episode
@@ -98,6 +102,7 @@ class Stage:
     display: Display
     stopper: Stopper
     lasting: AsyncExitStack  # what stays up from iteration to iteration
+    meters: Meters = field(default_factory=Meters, init=False)  # of the judge, whose budget is for the whole process
     _client: Client | None = field(default=None, init=False)
     _monitor: str = field(default="", init=False)  # where people watch
 
@@ -140,7 +145,7 @@ class Stage:
                 with self.stopper.calling(rolling.stop):
                     yield
 
-            return await play(settings, store, surroundings, watched)
+            return await play(settings, store, surroundings, watched, meters=self.meters)
 
     async def _show(self, stack: AsyncExitStack, settings: RolloutSettings, rolling: Rolling) -> None:
         """The monitor of a rollout, at the address of the one before: whoever watches stays where they are."""
@@ -220,6 +225,8 @@ async def rollout(stage: Stage, iteration: int) -> RolloutDone:
 
 async def judge(stage: Stage, iteration: int) -> JudgeDone:
     name, figures = await _score(stage, stage.train, iteration)
+    for earlier in await asyncio.to_thread(judged_by_others, stage, iteration, name):
+        await _judge_rest(stage, stage.train, earlier)
     return JudgeDone(judge=name, figures=figures)
 
 
@@ -231,9 +238,41 @@ async def evaluate(stage: Stage, version: int) -> EvaluateDone:
 
 async def _score(stage: Stage, store: Run, iteration: int) -> tuple[str, Figures]:
     """Verdicts that are missing, then the figures; also whose verdicts they are."""
-    rest = judge_rest(stage.settings, stage.judge, store, iteration, _judging(stage.display))
-    name = await _stoppable(stage, rest)
+    name = await _judge_rest(stage, store, iteration)
+    before = await asyncio.to_thread(last_judge, stage.folder)
+    if before is not None and before != name:
+        _tell_of_another_judge(stage.display, before, name)
     return name, await asyncio.to_thread(measure, store, iteration, name)
+
+
+async def _judge_rest(stage: Stage, store: Run, iteration: int) -> str:
+    rest = judge_rest(stage.settings, stage.judge, store, iteration, _judging(stage.display), meters=stage.meters)
+    return await _stoppable(stage, rest)
+
+
+def last_judge(folder: LoopFolder) -> str | None:
+    """Whose verdicts the latest result of a run follows; None: nothing is judged yet. Blocks."""
+    for iteration in reversed(folder.iterations()):
+        if (done := folder.read(iteration, EvaluateDone) or folder.read(iteration, JudgeDone)) is not None:
+            return done.judge
+    return None
+
+
+def judged_by_others(stage: Stage, iteration: int, name: str) -> list[int]:
+    """The iterations before this one that replay still learns from, and whose verdicts are not this judge's. Blocks."""
+    clones = stage.trainer.train.objective == "filtered_bc"  # other objectives learn from the latest iteration alone
+    first = max(0, iteration - stage.trainer.replay.iterations + 1) if clones else iteration
+    found = ((one, stage.folder.read(one, JudgeDone)) for one in range(first, iteration))
+    return [one for one, done in found if done is not None and done.judge != name]
+
+
+def _tell_of_another_judge(display: Display, before: str, now: str) -> None:
+    text = (
+        f"The judge has changed from {before!r} to {now!r}: the test curve and the success of training now join figures of "
+        "both, which do not compare. Where replay learns from episodes of earlier iterations, the new one judges these, too."
+    )
+    log.warning("%s", text)
+    display.say(text)
 
 
 async def replay(stage: Stage, iteration: int) -> ReplayDone:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Final, Literal
 
 from webgym.errors import EndpointDown
+from webgym.judge.models import Meters
 from webgym.judging.assembly import rubric_judge
 from webgym.judging.programmatic import WorldsJudge
 from webgym.judging.running import Judge, Patience, Tally, judge_all, waiting
@@ -24,11 +25,17 @@ GIVE_UP_AFTER: Final = 20  # episodes in a row for which the judge's model is do
 
 
 async def judge_rest(
-    settings: LoopSettings, kind: JudgeKind, store: Run, iteration: int, advance: Callable[[Tally], None]
+    settings: LoopSettings,
+    kind: JudgeKind,
+    store: Run,
+    iteration: int,
+    advance: Callable[[Tally], None],
+    *,
+    meters: Meters | None = None,
 ) -> str:
-    """Score what has no score yet; returns whose verdicts count."""
+    """Score what has no score yet; returns whose verdicts count. Calls with the same `meters` have one budget together."""
     patience = Patience(GIVE_UP_AFTER)
-    async with _judge(settings, kind, store, patience) as judge:
+    async with _judge(settings, kind, store, patience, meters) as judge:
         left = await asyncio.to_thread(waiting, store, judge.name, iteration=iteration)
         if left and kind == "worlds":  # a verifier that could not tell will not tell tomorrow
             judged = await asyncio.to_thread(store.latest_judgements, judge.name)
@@ -41,10 +48,13 @@ async def judge_rest(
 
 
 @asynccontextmanager
-async def _judge(settings: LoopSettings, kind: JudgeKind, store: Run, patience: Patience) -> AsyncIterator[Judge]:
+async def _judge(
+    settings: LoopSettings, kind: JudgeKind, store: Run, patience: Patience, meters: Meters | None
+) -> AsyncIterator[Judge]:
     if kind == "worlds":
         yield WorldsJudge()
         return
     blocklist = BlockList(settings.blocked, hours=settings.engine.block_hours)
-    async with rubric_judge(settings.rubric, store, blocklist=blocklist, trouble=patience.trouble) as judge:
+    trouble = patience.trouble
+    async with rubric_judge(settings.rubric, store, blocklist=blocklist, meters=meters, trouble=trouble) as judge:
         yield judge

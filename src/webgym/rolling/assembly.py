@@ -23,6 +23,7 @@ from webgym.agents.model import ModelAgents
 from webgym.agents.policy import Policy
 from webgym.agents.scripted import RandomAgents
 from webgym.errors import RolloutStopped
+from webgym.judge.models import Meters
 from webgym.judging.assembly import rubric_judge
 from webgym.judging.programmatic import WorldsJudge, has_verifier
 from webgym.rolling.oracle import oracle_agent
@@ -112,17 +113,24 @@ async def _roll(settings: RolloutSettings) -> int:
     return _said(console, played)
 
 
-async def play(settings: RolloutSettings, store: Run, surroundings: Surroundings, watched: Watched) -> Played:
+async def play(
+    settings: RolloutSettings,
+    store: Run,
+    surroundings: Surroundings,
+    watched: Watched,
+    *,
+    meters: Meters | None = None,
+) -> Played:
     """One iteration of an open run, planned if it is not yet, to the outcomes and verdicts of its episodes.
 
     `surroundings` is called only if there is an episode to play: browsers and a model cost seconds to start, and judging
-    needs neither."""
+    needs neither. `meters` hold what the judge's budget is measured by, for whoever judges elsewhere in the process, too."""
     async with AsyncExitStack() as stack:
         stack.enter_context(sole(store.path))
         blocklist = BlockList(settings.blocklist or store.path.parent / "blocked.jsonl", hours=settings.engine.block_hours)
         planned, jobs = await asyncio.to_thread(jobs_of, settings, store, blocklist)
         verified = any(has_verifier(one.task) for one in planned)
-        judge = await _judge(stack, settings, store, (one.task for one in planned), blocklist)
+        judge = await _judge(stack, settings, store, (one.task for one in planned), blocklist, meters)
         name = judge.name if judge is not None else None
         waiting = await asyncio.to_thread(unjudged, store, settings.iteration, judge.name) if judge is not None else []
         if not jobs and not waiting:
@@ -148,14 +156,20 @@ def judge_of(settings: RolloutParts, tasks: Iterable[str]) -> Literal["worlds", 
 
 
 async def _judge(
-    stack: AsyncExitStack, settings: RolloutSettings, store: Run, tasks: Iterable[str], blocklist: BlockList
+    stack: AsyncExitStack,
+    settings: RolloutSettings,
+    store: Run,
+    tasks: Iterable[str],
+    blocklist: BlockList,
+    meters: Meters | None,
 ) -> Judge | None:
     """The judge at work beside the rollout; it needs no browser."""
     match judge_of(settings, tasks):
         case "worlds":
             return WorldsJudge()
         case "rubric":
-            return await stack.enter_async_context(rubric_judge(settings.rubric, store, blocklist=blocklist))
+            opened = rubric_judge(settings.rubric, store, blocklist=blocklist, meters=meters)
+            return await stack.enter_async_context(opened)
         case None:
             return None
 

@@ -58,10 +58,11 @@ class BlockList:
         now = self._clock()
         return tuple(sorted(site for site, until in self._until.items() if until > now))
 
-    def add(self, website: str, reason: str) -> None:
+    def add(self, website: str, reason: str, *, at: float | None = None) -> None:
+        """`at` is when it refused, if not now: the hours count from then, and may be over."""
         if not (site := site_of(website)):
             return  # it would stand for every task that names no website
-        refusal = Refusal(website=site, reason=reason[:300], at=self._clock())
+        refusal = Refusal(website=site, reason=reason[:300], at=self._clock() if at is None else at)
         self._note(refusal)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

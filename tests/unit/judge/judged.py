@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.standin.judge import JudgingModel, picture
 from webgym.errors import StoreError
-from webgym.judge.models import opened
+from webgym.judge.models import Meters, opened
 from webgym.judge.rubric import RubricJudge
 from webgym.judge.settings import JudgeSettings
 from webgym.store import Run, episode_id
@@ -99,6 +99,8 @@ def settings_for(model: JudgingModel, *, endpoint: dict[str, Any] | None = None,
 
 
 @asynccontextmanager
-async def judging(settings: JudgeSettings, album: Album, **more: Any) -> AsyncIterator[RubricJudge]:
-    async with opened(settings) as models:
+async def judging(
+    settings: JudgeSettings, album: Album, *, meters: Meters | None = None, **more: Any
+) -> AsyncIterator[RubricJudge]:
+    async with opened(settings, meters=meters) as models:
         yield RubricJudge(settings, models, album.read, **more)

@@ -79,3 +79,21 @@ async def test_a_website_the_judge_saw_refusing_is_left_alone_from_then_on(tmp_p
     assert verdict.kind == "unscorable"
     assert verdict.reason.startswith("blocked: ")
     assert "http://guarded.test" in BlockList(tmp_path / "blocked.jsonl")
+
+
+async def test_judging_an_old_episode_again_blocks_no_website_now(tmp_path: Path) -> None:
+    """It refused then; whether it still does, nobody has tried."""
+    async with JudgingModel() as model:
+        blocklist = BlockList(tmp_path / "blocked.jsonl", hours=12)
+        async with rolled(
+            tmp_path / "run", [task_at("guarded.test")], agent=lambda: Teller(1), browsers=PaintedBrowsers()
+        ) as one:
+            await one.engine.run()
+            (episode,) = one.run.episodes()
+            old = episode.model_copy(update={"ended": episode.ended - 13 * 3600})
+            async with rubric_judge(settings_for(model), one.run, blocklist=blocklist) as judge:
+                verdict = (await judge.judge(old)).verdict
+    assert verdict.kind == "unscorable"
+    assert verdict.reason.startswith("blocked: ")
+    assert "http://guarded.test" not in blocklist
+    assert "http://guarded.test" not in BlockList(tmp_path / "blocked.jsonl", hours=12)

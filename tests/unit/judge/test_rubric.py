@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.standin.judge import JudgingModel, picture
 from tests.unit.judge.judged import QUICK, Album, judging, make_episode, make_task, settings_for, walk
-from webgym.errors import EndpointDown, WebGymError
+from webgym.endpoint import EndpointSettings
+from webgym.errors import BudgetSpent, EndpointDown, WebGymError
+from webgym.judge.models import Meters
 from webgym.types import Cancelled, Infra, Scored, SiteError, StepLimit, Unscorable
 
 
@@ -162,33 +165,37 @@ async def test_a_step_limit_without_an_answer_is_zero_without_a_call(model: Judg
     assert not model.kinds
 
 
+@pytest.mark.parametrize("early_exit", [True, False])
 @pytest.mark.parametrize("refused", [True, False])
 async def test_no_answer_on_what_may_be_a_refusal_is_looked_at_first(
-    model: JudgingModel, album: Album, refused: bool
+    model: JudgingModel, album: Album, refused: bool, early_exit: bool
 ) -> None:
     """The title of a challenge and no more: the rollout went on, and the agent gave up."""
     pictures = [*walk(4), picture(challenge=refused)]
     episode = make_episode(album.put, pictures, title="Just a moment...", answer=None, outcome=StepLimit(limit=5))
     episode = episode.model_copy(update={"final_url": episode.steps[-1].url})
-    async with judging(settings_for(model), album) as judge:
+    async with judging(settings_for(model, early_exit=early_exit), album) as judge:
         verdict = (await judge.judge(episode)).verdict
-    assert model.kinds == ["Look"]
     if refused:
+        assert model.kinds == ["Look"]
         assert isinstance(verdict, Unscorable)
         assert verdict.reason.startswith("blocked: ")
     else:
-        assert verdict == Scored(reward=0, reason="the agent gave no answer")
+        assert model.kinds == (["Look"] if early_exit else ["Look", "FactsReply"])
+        assert isinstance(verdict, Scored)
+        assert (verdict.reward, verdict.reason) == (0, "the agent gave no answer")
+        assert len(verdict.facts) == (0 if early_exit else 3)
 
 
 @pytest.mark.parametrize("steps", [3, 12])
 async def test_a_website_that_refused_is_listed_and_not_scored(model: JudgingModel, album: Album, steps: int) -> None:
-    listed: list[tuple[str, str]] = []
+    listed: list[tuple[str, str, float]] = []
     episode = make_episode(album.put, [*walk(steps)[:-1], picture(challenge=True, shows=(1, 2, 3))])
     async with judging(settings_for(model), album, blocked=lambda *told: listed.append(told)) as judge:
         verdict = (await judge.judge(episode)).verdict
     assert isinstance(verdict, Unscorable)
     assert verdict.reason.startswith("blocked: ")
-    assert [website for website, _ in listed] == ["https://shop.example"]
+    assert [(website, ended) for website, _, ended in listed] == [("https://shop.example", episode.ended)]
     assert len(model.kinds) == 1
 
 
@@ -197,7 +204,7 @@ async def test_a_refusal_told_by_its_title_costs_no_call(model: JudgingModel, al
     episode = make_episode(album.put, walk(3), title="Just a moment...").model_copy(
         update={"final_url": "https://shop.example/cdn-cgi/challenge-platform/h/b"}
     )
-    async with judging(settings_for(model), album, blocked=lambda website, _: listed.append(website)) as judge:
+    async with judging(settings_for(model), album, blocked=lambda website, *_: listed.append(website)) as judge:
         verdict = (await judge.judge(episode)).verdict
     assert isinstance(verdict, Unscorable)
     assert listed
@@ -209,7 +216,7 @@ async def test_a_website_is_not_listed_for_what_another_refused(model: JudgingMo
     episode = make_episode(album.put, walk(3), title="Just a moment...").model_copy(
         update={"final_url": "https://elsewhere.example/cdn-cgi/challenge-platform/h/b"}
     )
-    async with judging(settings_for(model), album, blocked=lambda website, _: listed.append(website)) as judge:
+    async with judging(settings_for(model), album, blocked=lambda website, *_: listed.append(website)) as judge:
         verdict = (await judge.judge(episode)).verdict
     assert isinstance(verdict, Unscorable)
     assert not listed
@@ -287,6 +294,43 @@ async def test_what_is_priced_is_metered_by_episode_and_in_all(model: JudgingMod
         assert judge.models.spent().dollars == pytest.approx(sum(one.dollars for one in each))
         assert judge.models.spent().tokens == sum(one.tokens for one in each)
     assert each[0].dollars > 0
+
+
+async def test_a_judge_that_is_opened_again_with_its_meters_has_no_new_budget(
+    model: JudgingModel, album: Album, tmp_path: Path
+) -> None:
+    priced = {"prices": {"large": {"input": 1e6, "output": 0.0}}, "budget": 9_000.0}  # enough for one question
+    meters, told = Meters(), list[WebGymError]()
+    for n in range(2):
+        settings = settings_for(model, endpoint=priced | {"cache": tmp_path / str(n)})  # each run stores its own replies
+        async with judging(settings, album, meters=meters, trouble=told.append) as judge:
+            await judge.judge(make_episode(album.put, walk(2, marked=str(n))))
+    assert [type(one) for one in told] == [BudgetSpent]
+    assert len(model.kinds) == 1
+    async with judging(settings, album, trouble=told.append) as judge:
+        assert judge.models.spent().dollars == 0.0, "without meters of before the budget is new"
+
+
+def test_models_that_differ_in_address_name_price_or_budget_are_metered_apart():
+    given: dict[str, Any] = {"model": "large", "prices": {"large": {"input": 1.0, "output": 1.0}}, "budget": 1.0}
+    changes: list[dict[str, Any]] = [
+        {"url": "http://elsewhere.example/v1"},
+        {"model": "small", "budget": None},
+        {"prices": {"large": {"input": 1.0, "output": 2.0}}},
+        {"budget": 5.0},
+    ]
+    meters, one = Meters(), EndpointSettings.model_validate(given)
+    assert meters.of(one) is meters.of(EndpointSettings.model_validate(given | {"concurrency": 3}))
+    others = [EndpointSettings.model_validate(given | change) for change in changes]
+    assert len({id(meters.of(endpoint)) for endpoint in (one, *others)}) == 5
+
+
+async def test_a_meter_that_two_stages_share_is_read_once(model: JudgingModel, album: Album) -> None:
+    endpoint = {"url": model.url, "model": "large", "prices": {"large": {"input": 2.0, "output": 8.0}}}
+    async with judging(settings_for(model, endpoint=endpoint, look=endpoint), album) as judge:
+        judgement = await judge.judge(make_episode(album.put, walk(9)))
+        assert judge.models.spent().dollars == pytest.approx(judgement.dollars)
+    assert model.kinds == ["Look", "WholeReply"]
 
 
 async def test_an_unusable_reply_is_paid_for_and_unscorable(model: JudgingModel, album: Album) -> None:

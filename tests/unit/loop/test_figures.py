@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.unit.replay.making import JUDGE, Plan, make_run
+from tests.unit.replay.making import JUDGE, Plan, make_episode, make_run
 from webgym.loop.figures import Rate, measure
+from webgym.types import Judgement, Scored
 
 
 def test_the_interval_is_wilsons():
@@ -85,6 +86,17 @@ def test_unscorable_and_unjudged_episodes_are_counted_apart(tmp_path: Path):
 def test_another_judges_verdicts_do_not_count(tmp_path: Path):
     with make_run(tmp_path / "run", [Plan("a")]) as run:
         assert measure(run, 0, "somebody else").success == Rate()
+
+
+def test_every_judgement_of_this_judge_costs_and_the_latest_counts(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a", verdict="unscorable"), Plan("b", iteration=1)]) as run:
+        for judge, task, iteration in ((JUDGE, "a", 0), ("another", "a", 0), (JUDGE, "b", 1)):
+            name = make_episode(Plan(task, iteration=iteration)).id
+            run.add_judgement(Judgement(episode=name, judge=judge, verdict=Scored(reward=1), dollars=0.5, judged=2.0))
+        run.add_judgement(Judgement(episode=name, judge=JUDGE, verdict=Scored(reward=0), dollars=0.25, judged=3.0))
+        first, second = measure(run, 0, JUDGE), measure(run, 1, JUDGE)
+    assert (first.judge_dollars, first.success) == (0.5, Rate(passed=1, of=1))
+    assert (second.judge_dollars, second.success) == (0.75, Rate(passed=0, of=1))
 
 
 def test_steps_and_shares_follow_from_the_steps(tmp_path: Path):

@@ -53,6 +53,21 @@ def test_the_file_is_one_line_an_iteration_and_writing_it_again_changes_nothing(
     assert (one.iteration, one.rollout, one.test) == (1, None, TESTED)
 
 
+def test_a_line_names_the_judge_and_the_tests_own_if_it_is_another(folder: LoopFolder):
+    folder.finish(2, JudgeDone(judge="j", figures=ROLLED))
+    folder.finish(2, EvaluateDone(judge="k", figures=TESTED))
+    folder.finish(3, RolloutDone(planned=10))
+    metrics.write(folder)
+    named = [(one.judge, one.test_judge) for one in metrics.read(folder.metrics)]
+    assert named == [("j", None), ("j", None), ("j", "k"), (None, None)]
+
+
+def test_what_the_judge_cost_is_told_where_it_has_a_price(folder: LoopFolder):
+    folder.finish(2, JudgeDone(judge="j", figures=ROLLED.model_copy(update={"judge_dollars": 0.25})))
+    assert metrics.collect(folder, 2).flat()["train/judge_dollars"] == 0.25
+    assert "train/judge_dollars" not in metrics.collect(folder, 0).flat()
+
+
 def test_a_tracker_gets_every_figure_the_paper_reports(folder: LoopFolder):
     found = metrics.collect(folder, 0).flat()
     assert found["train/success"] == 3 / 8

@@ -124,4 +124,6 @@ def test_tasks_are_checked_as_the_run_itself_checks_them(tmp_path: Path):
     assert "1 test websites, none of them in train; the judge is worlds" in said(train, test, status=0)
     assert "1 websites have training tasks" in said(train, leaking, status=1)
     assert "has no test task" in said(train, status=1)
-    assert "no evaluation; the judge is worlds" in said(train, leaking, status=0, more=("--evaluation.every=0",))
+    never = ("--evaluation.every=0",)
+    assert "no evaluation; the judge is worlds" in said(train, test, status=0, more=never)
+    assert "1 websites have training tasks" in said(train, leaking, status=1, more=never), "somebody may test on them later"

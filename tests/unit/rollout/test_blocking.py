@@ -46,6 +46,17 @@ def test_a_refusal_counts_for_its_hours_and_for_the_next_process(tmp_path: Path)
     assert again.current() == ()
 
 
+def test_the_hours_of_a_refusal_count_from_when_it_happened(tmp_path: Path):
+    path, now = tmp_path / "blocked.jsonl", 1_000_000.0
+    blocked = BlockList(path, hours=12, clock=lambda: now)
+    blocked.add("http://lately.example", "why", at=now - 11 * 3600)
+    blocked.add("http://long-ago.example", "why", at=now - 12 * 3600)
+    blocked.add("http://both.example", "why")
+    blocked.add("http://both.example", "why", at=now - 12 * 3600)
+    assert blocked.current() == ("both.example", "lately.example")
+    assert BlockList(path, hours=12, clock=lambda: now).current() == ("both.example", "lately.example")
+
+
 def test_a_torn_line_is_passed_over_and_does_not_swallow_the_next(tmp_path: Path):
     path = tmp_path / "blocked.jsonl"
     path.write_bytes(b'{"website": "a.com", "rea')
