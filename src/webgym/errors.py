@@ -191,6 +191,12 @@ class Unavailable(ServerError):
     code, status = "unavailable", 503
 
 
+class NetworkDown(ServerError):
+    """A page could not be loaded, and no website is to blame: DNS is silent, or the session's own proxy shuts us out."""
+
+    code, status = "network_down", 502
+
+
 SERVER_ERRORS: dict[str, type[ServerError]] = {kind.code: kind for kind in ServerError.__subclasses__()}
 
 

@@ -140,8 +140,19 @@ async def test_a_cookie_of_a_frame_in_a_website_stays_one(visit: Visit, house: H
     assert await house.ask(second, "document.cookie", str) == "", "on its own the website never had it"
 
 
+async def test_a_cookie_of_a_frame_in_a_document_of_no_website_is_left_out(visit: Visit, house: House):
+    driver = await visit(None)
+    page = house.context(driver).active
+    await page.channel.call("Page.navigate", {"url": "data:text/html,<title>of no website</title>"}, within=5)
+    frame = await framed(house, driver)
+    cookie = "document.cookie = 'part=kept; path=/; max-age=1000; Secure; SameSite=None; Partitioned', document.cookie"
+    assert await frame.run(cookie, str, within=5) == "part=kept"
+    assert (await saved(house, driver)).cookies == ()
+
+
 @pytest.mark.parametrize(
-    "origin", ["site.localhost", "http://site.localhost/path", "file:///etc", "http://user@", "javascript:alert(1)"]
+    "origin",
+    ["site.localhost", "http://site.localhost/path", "file:///etc", "http://user@", "javascript:alert(1)", "http://[x"],
 )
 async def test_what_is_no_origin_is_refused(visit: Visit, origin):
     state = {"origins": [{"origin": origin, "localStorage": [{"name": "a", "value": "b"}]}]}

@@ -207,9 +207,10 @@ async def test_a_session_may_bring_its_own_proxy_and_its_neighbours_do_not_use_i
             assert neighbour.first["status"] == 200
         assert set(echo.connects) == {"shop.test:80"}
         wrong = proxy.replace("pass%40word", "pass-wrong")
-        async with api.session(proxy=wrong, url="http://shop.test/") as session:
-            assert "the proxy" in session.first["navigation_error"]
-            assert "pass-wrong" not in json.dumps(session.started)
+        refused = await api.create(proxy=wrong, url="http://shop.test/")
+        assert refused.refusal == (502, "network_down"), "no fault of the website"
+        assert b"the proxy" in refused.data
+        assert b"pass-wrong" not in refused.data
 
 
 async def test_a_proxy_the_policy_does_not_allow_is_refused(api):

@@ -270,6 +270,27 @@ async def test_steps_out_of_order_are_refused(fleet: LocalFleet, http: aiohttp.C
     assert site.count("click") == before + 3
 
 
+async def test_a_browser_of_the_old_api_that_nobody_waited_for_is_given_back(
+    fleet: LocalFleet, http: aiohttp.ClientSession, site: Site
+):
+    place = urlsplit(fleet.url)
+    for _ in range(4):  # of two sessions
+        _, writer = await asyncio.open_connection(place.hostname, place.port)
+        writer.write(f"POST /get HTTP/1.1\r\nHost: {place.netloc}\r\nX-API-Key: {KEY}\r\nContent-Length: 0\r\n\r\n".encode())
+        await writer.drain()
+        writer.close()  # it is heard, and gone before there is an answer
+        await asyncio.sleep(0.5)
+    held = []
+    for _ in range(2):
+        async with http.post(f"{fleet.url}/get") as answer:
+            assert answer.status == 200, await answer.text()
+            instance = await answer.json()
+        held.append(instance)
+    for instance in held:
+        async with http.post(f"{fleet.url}/reset", params=instance) as answer:
+            assert answer.status == 200
+
+
 async def test_a_slow_network_changes_nothing(fleet: LocalFleet, http: aiohttp.ClientSession, site: Site):
     async with session(http, fleet, site) as mine, bad_network(fleet) as network:
         network.delay, network.bytes_per_second = 0.2, 4000

@@ -39,17 +39,28 @@ from tests.faults.injection import (
 from tests.processes import running
 from tests.site.server import Site
 from tests.site.tls import TlsSite
-from webgym.errors import BadRequest, BrowserGone, Overloaded, PageUnresponsive, StaleLease, Unavailable
+from webgym.errors import (
+    BadRequest,
+    BrowserError,
+    BrowserGone,
+    NetworkDown,
+    Overloaded,
+    PageUnresponsive,
+    StaleLease,
+    Unavailable,
+)
 from webgym.server import leases, sessions
-from webgym.server.actions import perform
+from webgym.server.actions import navigate, perform
+from webgym.server.browser import Browser
 from webgym.server.cdp import MAX_MESSAGE, Connection
 from webgym.server.egress import Egress
+from webgym.server.egress.destinations import Address
 from webgym.server.egress.failures import Refusal
-from webgym.server.protocol import StepRequest, StepResult
+from webgym.server.protocol import NewSession, StepRequest, StepResult
 from webgym.server.settings import WorkerSettings
 from webgym.server.settle import SettleLimits
 from webgym.server.surprises import DownloadProgress
-from webgym.server.tabs import MAX_TABS
+from webgym.server.tabs import MAX_TABS, Context
 from webgym.server.worker import Worker, running_worker
 from webgym.types import Back, CloseTab, Look, Navigate, NewTab, Wait
 
@@ -610,6 +621,108 @@ async def test_a_page_that_lacks_a_part_for_want_of_ours_says_so_once(worker: Wo
     assert await asked_for(f"http://pictures.localhost:{site.port}/live/image/1.png") == ()
     assert await asked_for("http://10.0.0.1/picture.png") == (), "refused by the policy, not for want of ours"
     await driver.release()
+
+
+async def test_a_proxy_of_the_sessions_own_that_is_away_is_no_fault_of_the_website(worker: Worker, closed_port: int):
+    proxy = f"http://proxy.localhost:{closed_port}"
+    with pytest.raises(NetworkDown, match="ERR_PROXY_CONNECTION_FAILED") as refusal:
+        await opened(worker, "http://shop.example/", proxy=proxy)
+    assert refusal.value.retry_after
+    driver = await opened(worker, None, proxy=proxy)
+    with pytest.raises(NetworkDown, match=f"the proxy proxy.localhost:{closed_port}"):
+        await driver.step(Navigate(url="http://shop.example/"))
+    await driver.release()
+
+
+async def test_what_the_sessions_own_proxy_says_of_a_website_is_an_observation(worker: Worker, closed_port: int):
+    async def unreachable(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    proxy = await asyncio.start_server(unreachable, "127.0.0.1", closed_port)
+    async with proxy:
+        driver = await opened(worker, "http://shop.example/", proxy=f"http://proxy.localhost:{closed_port}")
+        assert "it answered 502" in (driver.first.navigation_error or "")
+        await driver.release()
+
+
+async def test_a_name_server_that_is_silent_is_no_fault_of_the_website(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    async def silent(name: str) -> list[Address]:
+        raise socket.gaierror(socket.EAI_AGAIN, "temporary failure in name resolution")
+
+    async def knows_no_such_name(name: str) -> list[Address]:
+        raise socket.gaierror(socket.EAI_NONAME, "no such name")
+
+    driver = await opened(worker, site.url("/counter"))
+    names = held(driver).egress._names
+    monkeypatch.setattr(names, "_resolver", silent)
+    monkeypatch.setattr(names, "_heard", float("-inf"))
+    with pytest.raises(NetworkDown, match=r"no answer from DNS for shop\.example") as refusal:
+        await driver.step(Navigate(url="http://shop.example/"))
+    assert refusal.value.retry_after
+    await driver.step(Navigate(url=site.url("/counter")))
+    await script(driver, "document.body.append(Object.assign(new Image(), {src: 'http://pictures.example/1.png'})); 0")
+    (note,) = (await driver.step(Wait(seconds=0.3), image="none")).notes
+    assert "no answer from DNS for pictures.example" in note
+    monkeypatch.setattr(names, "_resolver", knows_no_such_name)
+    seen = await driver.step(Navigate(url="http://shop.example/"))
+    assert seen.navigation_error == "net::ERR_NAME_NOT_RESOLVED: no address for shop.example"
+    monkeypatch.setattr(names, "_resolver", silent)
+    seen = await driver.step(Navigate(url="http://shop.example/"))
+    assert seen.navigation_error == "net::ERR_NAME_NOT_RESOLVED: no answer from DNS for shop.example", "others were told"
+    await driver.release()
+
+
+async def test_a_step_that_met_a_bug_fails_in_the_same_way_when_it_is_repeated_and_its_session_goes_on(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    driver = await opened(worker, site.url("/counter"))
+
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    request = StepRequest(action=FIRST, look=Look(image="none"), key="once", seq=1)
+    with monkeypatch.context() as bug:
+        bug.setattr(sessions, "perform", broken)
+        with pytest.raises(ZeroDivisionError):
+            await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
+    with pytest.raises(ZeroDivisionError):
+        await worker.sessions.step(driver.started.id, driver.started.lease.token, request)
+    assert (await driver.step(FIRST)).title == "count 1"
+    await driver.release()
+
+
+async def test_a_session_that_was_not_created_leaves_the_key_to_the_one_that_was(
+    worker: Worker, site: Site, monkeypatch: pytest.MonkeyPatch
+):
+    request = NewSession(url=site.url("/counter"), look=Look(image="none"), key="wanted-once")
+    give_back, ending, go_on = worker.pool.give_back, asyncio.Event(), asyncio.Event()
+
+    async def slow(browser: Browser, context: Context) -> None:
+        ending.set()
+        await go_on.wait()
+        await give_back(browser, context)
+
+    async def broken(*_: object) -> None:
+        raise BrowserError("no answer")
+
+    with monkeypatch.context() as sick:
+        sick.setattr(worker.pool, "give_back", slow)
+        sick.setattr(sessions, "navigate", broken)
+        failing = asyncio.create_task(worker.sessions.create(request, None))
+        await ending.wait()
+        sick.setattr(sessions, "navigate", navigate)
+        started = await worker.sessions.create(request, None)
+        go_on.set()
+        with pytest.raises(PageUnresponsive):
+            await failing
+    again = await worker.sessions.create(request, None)
+    assert again.id == started.id
+    await worker.sessions.release(started.id, started.lease.token)
 
 
 async def test_whoever_leaves_the_line_does_not_end_the_step_that_another_repeats(

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import resource
 import stat
+import sys
+import threading
 from pathlib import Path
 
+import psutil
+import pytest
 import uvloop
 
+from webgym.errors import BrowserError
 from webgym.server.process import ChromiumProcess
+
+SLEEPS = ["/bin/sh", "-c", "exec sleep 60"]
 
 
 def test_what_a_process_says_is_heard_through_a_socket_and_its_folder_goes_with_it(tmp_path: Path):
@@ -26,3 +35,39 @@ def test_what_a_process_says_is_heard_through_a_socket_and_its_folder_goes_with_
 
     uvloop.run(run())
     assert not tmp_path.exists()
+
+
+def highest_descriptor() -> int:
+    return max(int(one.name) for one in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there it is read from /proc, with a descriptor")
+async def test_memory_that_cannot_be_read_for_want_of_descriptors_is_none(tmp_path: Path):
+    process = await ChromiumProcess._spawn(SLEEPS, tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest_descriptor() + 1, hard))
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        assert process.members() == []
+        assert process.resident_bytes() == 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in taken:
+            os.close(descriptor)
+    assert process.resident_bytes() > 0
+    await process.close()
+
+
+async def test_a_browser_that_no_thread_can_watch_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def none_left(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    before = set(psutil.Process().children())
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", none_left)
+        with pytest.raises(BrowserError, match="can't start new thread"):
+            await ChromiumProcess._spawn(SLEEPS, tmp_path)
+    assert set(psutil.Process().children()) == before

@@ -21,7 +21,7 @@ from aiohttp import web
 from pydantic import BaseModel, SecretStr
 
 from webgym import errors
-from webgym.errors import Overloaded, ServerError, StaleLease, Unavailable, Unreachable
+from webgym.errors import NetworkDown, Overloaded, ServerError, StaleLease, Unavailable, Unreachable
 from webgym.rollout.client import RETRIES, Client, Timeouts
 from webgym.server.protocol import (
     MSGPACK,
@@ -277,7 +277,7 @@ async def test_a_step_given_up_conflicts_with_the_next_if_it_happened_after_all(
     assert peer.performed == [CLICK]
 
 
-@pytest.mark.parametrize("kind", [Overloaded, Unavailable])
+@pytest.mark.parametrize("kind", [Overloaded, NetworkDown, Unavailable])
 @pytest.mark.parametrize("operation", ["sessions", "step"])
 async def test_a_busy_server_is_asked_again_when_it_said(peer: Peer, kind: type[ServerError], operation: str):
     peer.faults[operation] = [refuse(kind, body=1.5), refuse(kind, header="7"), refuse(kind)]
@@ -309,7 +309,7 @@ async def test_a_wait_beyond_patience_is_not_begun(peer: Peer):
     assert moments.pauses == []
 
 
-STANDING = [kind for kind in errors.SERVER_ERRORS.values() if kind not in (Overloaded, Unavailable)]
+STANDING = [kind for kind in errors.SERVER_ERRORS.values() if kind not in (Overloaded, NetworkDown, Unavailable)]
 
 
 @pytest.mark.parametrize("kind", STANDING)

@@ -14,9 +14,9 @@ import uvloop
 
 from webgym.errors import BadRequest, Forbidden
 from webgym.server.egress import Egress, EgressPolicy
-from webgym.server.egress.destinations import Address
+from webgym.server.egress.destinations import Address, Network
 from webgym.server.egress.failures import Failures, Refusal
-from webgym.server.egress.own import own_networks
+from webgym.server.egress.own import OwnNetworks, own_networks
 from webgym.server.egress.upstream import Upstream
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -263,13 +263,14 @@ async def test_failures_are_told_apart():
     with socket.socket() as closed, silent("127.0.0.9") as deaf:
         closed.bind(("127.0.0.1", 0))
         async with Egress(policy, resolver=resolve, resolve_within=0.1, connect_within=0.3) as egress:
+            assert await refused(egress, "hangs.example", 80) == "resolver", "nobody was told anything yet"
             assert await refused(egress, "nosuch.example", 80) == "dns"
             assert await refused(egress, "void.example", 80) == "dns"
-            assert await refused(egress, "hangs.example", 80) == "dns"
+            assert await refused(egress, "hangs.example", 80) == "dns", "others are told, so it is this website's"
             assert await refused(egress, "localhost", closed.getsockname()[1]) == "refused"
             assert await refused(egress, "deaf.example", deaf) == "timeout"
             assert await refused(egress, "far.example", 80) == "unreachable"
-            assert egress.counters.refused == {"dns": 3, "refused": 1, "timeout": 1, "unreachable": 1}
+            assert egress.counters.refused == {"dns": 3, "resolver": 1, "refused": 1, "timeout": 1, "unreachable": 1}
             failure = egress.why("nosuch.example", 80)
             assert failure is not None
             assert failure.text == "net::ERR_NAME_NOT_RESOLVED: no address for nosuch.example"
@@ -291,6 +292,67 @@ async def test_a_lookup_that_fails_for_a_reason_of_this_machine_is_our_fault(tro
         assert await refused(egress, "a.example", 80) == "overloaded"
     async with Egress(EgressPolicy(), resolver=resolve, upstream="http://p.example:80") as egress:
         assert await refused(egress, "a.example", 80) == "overloaded"
+
+
+async def test_whether_a_failure_is_ours_or_the_websites_is_told_by_who_was_silent():
+    async def busy(name: str) -> list[Address]:
+        raise socket.gaierror(socket.EAI_AGAIN, "temporary failure in name resolution")
+
+    def ours(egress: Egress) -> bool:
+        failure = egress.why("a.example", 80)
+        assert failure is not None
+        assert (egress.was_short("a.example", 80, since=0.0) is not None) == failure.ours
+        return failure.ours
+
+    async with Egress(EgressPolicy(), resolver=busy) as egress:
+        assert await refused(egress, "a.example", 80) == "resolver"
+        assert ours(egress)
+    async with Egress(EgressPolicy(), resolver=names()) as egress:
+        assert await refused(egress, "a.example", 80) == "dns"
+        assert not ours(egress)
+    async with Egress(EgressPolicy(), resolver=names(), upstream="http://no-proxy.example:80") as egress:
+        assert await refused(egress, "a.example", 80) == "proxy"
+        assert ours(egress)
+    async with (
+        site(Proxy(status="502 Bad").http) as port,
+        Egress(LOCAL, upstream=f"http://user:s%3Aecret@127.0.0.1:{port}") as egress,
+    ):
+        assert await refused(egress, "a.example", 80) == "upstream"
+        assert not ours(egress)
+
+
+async def test_a_name_that_can_never_exist_is_not_asked_for():
+    async def nobody(name: str) -> list[Address]:
+        raise AssertionError(name)
+
+    async with Egress(EgressPolicy(), resolver=nobody) as egress:
+        assert await refused(egress, "no-such-name.invalid", 80) == "dns"
+
+
+@pytest.mark.parametrize("host", ["a.example", "127.0.0.1"])
+async def test_a_machine_that_cannot_list_its_own_addresses_connects_nowhere_and_takes_the_blame(host: str):
+    def none_left() -> list[Network]:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    async with site(echo) as port, Egress(LOCAL, resolver=names(a_example="127.0.0.1"), own=none_left) as egress:
+        assert await refused(egress, host, port) == "overloaded"
+
+
+def test_what_the_system_said_last_of_its_addresses_holds_while_it_says_nothing():
+    now, broken = 0.0, True
+
+    def ask() -> list[Network]:
+        if broken:
+            raise OSError(errno.EMFILE, "too many open files")
+        return [ip_network("192.0.2.1")]
+
+    own = OwnNetworks(ask, clock=lambda: now)
+    with pytest.raises(OSError, match="too many open files"):
+        own()
+    broken = False
+    assert own() == [ip_network("192.0.2.1")]
+    now, broken = 61.0, True
+    assert own() == [ip_network("192.0.2.1")]
 
 
 async def test_a_success_forgets_the_failure():
@@ -591,10 +653,10 @@ async def test_an_upstream_is_asked_for_the_name(scheme):
 @pytest.mark.parametrize(
     ("scheme", "login", "proxy", "kind"),
     [
-        ("http", "user:wrong@", Proxy(), "upstream"),
+        ("http", "user:wrong@", Proxy(), "proxy"),
         ("http", "user:s%3Aecret@", Proxy(status="502 Bad"), "upstream"),
-        ("socks5", "user:wrongpw@", Proxy(), "upstream"),
-        ("socks5", "", Proxy(), "upstream"),
+        ("socks5", "user:wrongpw@", Proxy(), "proxy"),
+        ("socks5", "", Proxy(), "proxy"),
         ("socks5", "user:s%3Aecret@", Proxy(reply=5), "refused"),
         ("socks5", "user:s%3Aecret@", Proxy(reply=4), "unreachable"),
         ("socks5", "user:s%3Aecret@", Proxy(reply=1), "upstream"),
@@ -625,10 +687,13 @@ async def test_an_upstream_that_is_away_silent_or_talks_nonsense():
         closed.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
         async with Egress(LOCAL, upstream=url) as egress:
-            assert await refused(egress, "a.example", 80) == "upstream"
-    for scheme in ("http", "socks5"):
+            assert await refused(egress, "a.example", 80) == "proxy"
+    with silent("127.0.0.9") as deaf:
+        async with Egress(LOCAL, upstream=f"http://127.0.0.9:{deaf}", connect_within=0.2) as egress:
+            assert await refused(egress, "a.example", 80) == "proxy"
+    for scheme, kind in (("http", "upstream"), ("socks5", "proxy")):
         async with site(nonsense) as port, Egress(LOCAL, upstream=f"{scheme}://127.0.0.1:{port}") as egress:
-            assert await refused(egress, "a.example", 80) == "upstream"
+            assert await refused(egress, "a.example", 80) == kind
         async with (
             site(silence) as port,
             Egress(LOCAL, upstream=f"{scheme}://127.0.0.1:{port}", connect_within=0.2) as egress,
@@ -649,7 +714,7 @@ def test_an_upstream_must_pass_the_policy_itself():
 
 async def test_the_name_of_an_upstream_is_checked_at_each_connection():
     async with Egress(EgressPolicy(), upstream="http://p.example:80", resolver=names(p_example="10.0.0.1")) as egress:
-        assert await refused(egress, "a.example", 80) == "upstream"
+        assert await refused(egress, "a.example", 80) == "proxy"
         failure = egress.why("a.example", 80)
         assert failure is not None
         assert "p.example is 10.0.0.1, which is private" in failure.text

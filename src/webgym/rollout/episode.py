@@ -12,7 +12,7 @@ renews it. What the website does wrong is `site_error` or `blocked`, never a rew
     the start page cannot be loaded, or is a 5xx              site_error
     our server will not open the start page                   infra at once: the reason names the setting
     a page refuses automation                                 blocked
-    Unreachable, a lost session, 409, 500, 503                again with a new session, then infra
+    Unreachable, a lost session, 409, 500, 502, 503           again with a new session, then infra
     an outline that a verifier needs was cut for want of time the same
     429, the server is full                                   asked again until `session.patience` ends, then infra
     401, 403, 413, 422, EndpointRefused, a script that fails  infra at once: repeating it does not help

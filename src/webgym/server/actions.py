@@ -19,6 +19,7 @@ from webgym.errors import BadRequest, BrowserError, Forbidden
 from webgym.server import keyboard
 from webgym.server.egress import EgressPolicy
 from webgym.server.page import Page
+from webgym.server.surprises import safe_name
 from webgym.server.tabs import Context
 
 BUTTONS = {"left": 1, "right": 2, "middle": 4}
@@ -328,7 +329,8 @@ async def _upload(context: Context, page: Page, action: t.Upload) -> None:
     paths = []
     for name in action.files:
         path = context.folder / name
-        if name in (".", "..") or not path.is_file() or path.is_symlink():
+        # Files there have safe names only; others may be too long for the system even to be asked for them.
+        if name != safe_name(name) or not path.is_file() or path.is_symlink():
             raise CannotDo(f"there is no file {name!r} in the session's folder")
         paths.append(str(path))
     context.surprises.choosers.clear()

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from webgym.errors import Overloaded, ServerError, StaleLease, StepConflict, Unavailable, UnknownSession
+from webgym.errors import NetworkDown, Overloaded, ServerError, StaleLease, StepConflict, Unavailable, UnknownSession
 from webgym.server.browser import Browser
 from webgym.server.egress import Egress
 from webgym.server.protocol import Lease, StepRequest, StepResult
@@ -37,7 +37,7 @@ class Step:
     @property
     def unseen(self) -> bool:
         """It was taken, and what came of it could not be shown for a reason of ours that passes."""
-        return self.result.done() and isinstance(self.result.exception(), Unavailable)
+        return self.result.done() and isinstance(self.result.exception(), Unavailable | NetworkDown)
 
     async def again(self) -> StepResult:
         return (await asyncio.shield(self.result)).model_copy(update={"repeated": True})

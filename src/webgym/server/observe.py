@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from webgym import types as t
-from webgym.errors import BrowserError, BrowserGone, PageUnresponsive, Unavailable
+from webgym.errors import BrowserError, BrowserGone, NetworkDown, PageUnresponsive, Unavailable
 from webgym.server import marks
 from webgym.server.actions import ABORTED
 from webgym.server.cdp import ConnectionClosed, ProtocolError
@@ -207,15 +207,16 @@ def explain(page: Page, egress: Egress) -> str | None:
     if of_proxy(error):
         failure = egress.why(*_destination(page.url))
         if failure is not None:
-            if failure.kind == "overloaded":  # our own fault, and not to be held against the website
+            if failure.ours:  # and not to be held against the website
                 page.starved = True
-                raise Unavailable(failure.text, retry_after=1.0)
+                short = failure.kind == "overloaded"
+                raise (Unavailable if short else NetworkDown)(failure.text, retry_after=1.0)
             return failure.text
     return error
 
 
 def _say_what_is_missing(context: Context, page: Page, egress: Egress) -> None:
-    """Parts of a page that were refused for want of our own. No refusal of the look, as for a whole page: to load this one
+    """Parts of a page that failed by our fault. No refusal of the look, as for a whole page: to load this one
     again would undo what was done on it, and could send its form twice."""
     for asked in page.take_denied():
         short = egress.was_short(*_destination(asked.url), asked.at - LAG_SECONDS)

@@ -236,8 +236,12 @@ def add_omniboxes_routes(app: FastAPI, master: Master) -> None:
     router = APIRouter(route_class=_route_class(master.metrics.refused), tags=["omniboxes"])
 
     @router.post("/get", response_model=Instance)
-    async def get(lifetime_mins: Minutes = 60.0) -> Response:
-        return _reply(await boxes.get(lifetime_mins))
+    async def get(request: Request, lifetime_mins: Minutes = 60.0) -> Response:
+        await request.body()  # all that can come after it is that the client leaves
+        instance = await boxes.get(lifetime_mins)
+        if await request.is_disconnected():  # nobody else knows the instance, which would stay for all its lifetime
+            await boxes.reset(instance)
+        return _reply(instance)
 
     @router.post("/reset", response_model=Outcome)
     async def reset(body: Instance | None = None, instance_id: str | None = None, node: str | None = None) -> Response:

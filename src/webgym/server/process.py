@@ -160,7 +160,11 @@ class ChromiumProcess:
             words.setblocking(False)
             self._words, _ = await loop.create_unix_connection(lambda: _Tail(self), sock=words)
             keep_words.pop_all()
-            threading.Thread(target=_reap, args=(pid, loop, self), name=f"reap-{pid}", daemon=True).start()
+            reaper = threading.Thread(target=_reap, args=(pid, loop, self), name=f"reap-{pid}", daemon=True)
+            try:
+                reaper.start()
+            except RuntimeError as e:  # how Python tells that the system gives no more threads
+                raise BrowserError(f"there is no thread to watch Chromium with: {e}") from e
             killed.pop_all()
         return self
 
@@ -185,10 +189,11 @@ class ChromiumProcess:
         await asyncio.to_thread(_discard, self.folder)
 
     def resident_bytes(self) -> int:
-        """Memory of the whole group, shared pages counted once per process: an upper bound that is cheap to read."""
+        """Memory of the whole group, shared pages counted once per process: an upper bound that is cheap to read.
+        What cannot be read counts nothing."""
         total = 0
         for process in self.members():
-            with contextlib.suppress(psutil.Error):
+            with contextlib.suppress(psutil.Error, OSError):
                 memory = process.memory_info()
                 total += memory.rss - getattr(memory, "shared", 0)
         return total
@@ -197,7 +202,7 @@ class ChromiumProcess:
         try:
             root = psutil.Process(self.pid)
             return [root, *root.children(recursive=True)]
-        except psutil.Error:
+        except (psutil.Error, OSError):  # the latter when there is no descriptor left to look with
             return []
 
 

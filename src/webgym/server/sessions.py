@@ -98,7 +98,8 @@ class Sessions:
         try:
             started = await self._create(request, base_url)
         except BaseException as e:
-            self._created.pop(request.key, None)
+            if self._created.get(request.key) is future:  # the session may have ended before, and the key be used again
+                del self._created[request.key]
             lost = Unavailable("the session was not created", retry_after=1.0)
             future.set_exception(e if isinstance(e, ServerError) else lost)
             future.exception()
@@ -148,7 +149,8 @@ class Sessions:
     async def _lease(self, request: NewSession) -> Leased:
         egress, proxy = self._egress, None
         if request.proxy is not None:
-            egress = Egress(self._policy, upstream=request.proxy.get_secret_value())
+            most = self._egress.max_connections
+            egress = Egress(self._policy, upstream=request.proxy.get_secret_value(), max_connections=most)
             try:
                 await egress.__aenter__()
             except OSError as e:
@@ -195,7 +197,7 @@ class Sessions:
         if not self.leases.end(leased, why):
             return None
         self._metrics.session_ended(why.code if not isinstance(why, StaleLease) else why.message)
-        if leased.idempotency is not None:
+        if leased.idempotency is not None:  # a session ends once, and until then its key is no other's
             self._created.pop(leased.idempotency, None)
         task = asyncio.create_task(self._dispose(leased))
         self._endings.add(task)
@@ -287,7 +289,8 @@ class Sessions:
                 seen = await self._act(leased, request, step)
         except BaseException as e:
             if step is not None and not step.result.done():
-                step.result.set_exception(e if isinstance(e, ServerError) else StaleLease("the worker shut down"))
+                # A bug fails in the same way however often the step is sent; only a shutdown cancels one.
+                step.result.set_exception(e if isinstance(e, Exception) else StaleLease("the worker shut down"))
                 step.result.exception()
             raise
         if step.result.done():  # the session ended while its last picture was taken

@@ -42,6 +42,7 @@ class _Cookie(msgspec.Struct):
     secure: bool = False
     sameSite: str = "Lax"
     partitionKey: _Partition | None = None
+    partitionKeyOpaque: bool = False  # of frames in a document that is of no website (data:), which nothing can name
 
 
 class _Cookies(msgspec.Struct):
@@ -74,7 +75,8 @@ async def save(context: Context) -> StorageState:
                 items = tuple(StorageItem(name=item.name, value=item.value) for item in stored.items)
                 origins.append(OriginStorage(origin=origin, localStorage=items))
     return StorageState(
-        cookies=tuple(_from_chromium(cookie) for cookie in found.cookies),
+        # One whose partition has no name would come back as an ordinary cookie of its website.
+        cookies=tuple(_from_chromium(cookie) for cookie in found.cookies if not cookie.partitionKeyOpaque),
         origins=tuple(origins),
     )
 
@@ -105,11 +107,18 @@ def _to_chromium(cookie: Cookie) -> dict[str, Any]:
     return fields
 
 
+def _is_origin(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # a bracket that is never closed
+        return False
+    plain = parts.scheme in ("http", "https") and bool(parts.hostname) and not re.search(r"[@\s]", parts.netloc)
+    return plain and f"{parts.scheme}://{parts.netloc}" == text
+
+
 async def restore(context: Context, state: StorageState) -> None:
     for stored in state.origins:
-        parts = urlsplit(stored.origin)
-        plain = parts.scheme in ("http", "https") and parts.hostname and not re.search(r"[@\s]", parts.netloc)
-        if not plain or f"{parts.scheme}://{parts.netloc}" != stored.origin:
+        if not _is_origin(stored.origin):
             raise BadRequest(f"storage_state.origins: {stored.origin!r:.200} is not an origin such as https://example.com")
     if len(state.origins) > MAX_ORIGINS:
         raise BadRequest(f"storage_state.origins: there are {len(state.origins)}, and at most {MAX_ORIGINS} are restored")

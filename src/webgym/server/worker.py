@@ -62,9 +62,9 @@ log = logging.getLogger(__name__)
 BEAT_SECONDS = 1.0
 SHORTEST_BEAT_SECONDS = 0.02
 DRAIN_SECONDS = 10.0
-# Descriptors: a browser's channel and pipes, and both ends of a session's connections through the egress.
-FILES_PER_BROWSER = 8
-FILES_PER_SESSION = 80
+FILES_PER_BROWSER = 8  # descriptors: its channel and pipes
+FILES_PER_CONNECTION = 2  # both ends of a page's connection through the egress
+CONNECTIONS_PER_SESSION = 40
 
 LeaseToken = Annotated[str | None, Header(alias=protocol.LEASE_HEADER)]
 
@@ -131,7 +131,7 @@ class Worker:
 async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
     """A worker with its browsers up; everything it started is gone when the block ends."""
     serve = settings.serve
-    _raise_file_limit(settings)
+    connections = _raise_file_limit(settings)
     await asyncio.to_thread(sweep)
     found = await asyncio.to_thread(chromium.find, serve.chromium)
     if not serve.sandbox:
@@ -139,8 +139,6 @@ async def running_worker(settings: WorkerSettings) -> AsyncIterator[Worker]:
     async with AsyncExitStack() as stack:
         folder = WorkerFolder()
         stack.callback(folder.close)
-        # As many as there are descriptors for: a page that is refused one looks broken.
-        connections = max(MAX_CONNECTIONS, settings.sessions * FILES_PER_SESSION // 2)
         egress = await stack.enter_async_context(Egress(serve.egress, max_connections=connections))
         switches = [*egress.chromium_arguments(), *(LOW_MEMORY if serve.low_memory else ())]
         if serve.draw_on_command and found.kind == "headless-shell":
@@ -301,16 +299,29 @@ def _watch(worker: Worker, egress: Egress) -> None:
     watch("webgym_egress_refused", "Connections refused by the policy or failed.", lambda: egress.counters.refused.total())
 
 
-def _raise_file_limit(settings: WorkerSettings) -> None:
-    """Say now, not under load, that there are too few file handles."""
-    needed = 256 + settings.browsers * FILES_PER_BROWSER + settings.sessions * FILES_PER_SESSION
-    needed += settings.serve.http.connections
+def _raise_file_limit(settings: WorkerSettings) -> int:
+    """Raise it as far as this worker may need; how many connections pages may have then."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < needed:
+    files, connections = files_and_connections(settings, None if hard == resource.RLIM_INFINITY else hard)
+    if soft < files:
+        with contextlib.suppress(ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    return connections
+
+
+def files_and_connections(settings: WorkerSettings, most_files: int | None) -> tuple[int, int]:
+    """The file handles to ask for, and the connections of pages that they are enough for: a page that is refused one looks
+    broken, and one that finds no handle left takes it from everything else. Says now, not under load, that there are too
+    few."""
+    others = 256 + settings.browsers * FILES_PER_BROWSER + settings.serve.http.connections
+    least = settings.sessions * CONNECTIONS_PER_SESSION
+    needed = others + least * FILES_PER_CONNECTION
+    if most_files is not None and most_files < needed:
         raise ConfigError(
-            f"{settings.sessions} sessions need about {needed} file handles and the limit is {hard}: "
+            f"{settings.sessions} sessions need about {needed} file handles and the limit is {most_files}: "
             f"raise it (`ulimit -n {needed}`) or ask for fewer --sessions"
         )
-    if soft < needed:
-        with contextlib.suppress(ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    connections = max(MAX_CONNECTIONS, least)
+    if most_files is not None:
+        connections = min(connections, (most_files - others) // FILES_PER_CONNECTION)
+    return others + connections * FILES_PER_CONNECTION, connections

@@ -1,8 +1,8 @@
 """Why a page's connection failed, kept for a while, because Chromium shows every failure as the same SOCKS
 error.
 
-Invariant: what is kept is bounded, and a failure is gone once its host and port have been reached again. That this
-machine was short of something is kept beyond that: a page may have got one thing from a host and not another.
+Invariant: what is kept is bounded, and a failure is gone once its host and port have been reached again. One that was
+ours is kept beyond that: a page may have got one thing from a host and not another.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Final, Literal
 
 from webgym.server.egress.destinations import Host, canonical_host
 
-Kind = Literal["blocked", "dns", "refused", "timeout", "unreachable", "upstream", "overloaded"]
-"""All but the last are the site's, the policy's or the session's proxy's doing; `overloaded` is this
-machine's."""
+Kind = Literal["blocked", "dns", "refused", "timeout", "unreachable", "upstream", "overloaded", "resolver", "proxy"]
+"""All but the last three are the site's or the policy's doing, `upstream` what the session's proxy said of the site. This
+machine was short of something (`overloaded`), the name server is silent, the session's proxy cannot be reached."""
+
+_OURS: Final[frozenset[Kind]] = frozenset({"overloaded", "resolver", "proxy"})
 
 _KEPT: Final = 1024
 
@@ -27,6 +29,11 @@ class Refusal:
 
     kind: Kind
     text: str
+
+    @property
+    def ours(self) -> bool:
+        """No fault of the website, nor of whoever went there."""
+        return self.kind in _OURS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Failures:
 
     def record(self, host: Host, port: int, refusal: Refusal) -> None:
         failure = Failure(refusal.kind, refusal.text, self._clock())
-        for table in (self._kept, self._short) if refusal.kind == "overloaded" else (self._kept,):
+        for table in (self._kept, self._short) if refusal.ours else (self._kept,):
             table[str(host), port] = failure
             table.move_to_end((str(host), port))
             if len(table) > _KEPT:
@@ -62,7 +69,7 @@ class Failures:
         return self._kept.get(_key(host, port))
 
     def short(self, host: str, port: int, since: float) -> Failure | None:
-        """The latest refusal for want of this machine's own means, if there was one since then."""
+        """The latest refusal that was ours, if there was one since then."""
         failure = self._short.get(_key(host, port))
         return failure if failure is not None and failure.at >= since else None
 

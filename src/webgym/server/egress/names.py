@@ -22,6 +22,8 @@ Resolver = Callable[[str], Awaitable[list[Address]]]
 """Addresses of a name in the order to try them; OSError if there are none."""
 
 _ADDRESSES: Final = 8
+_LATELY: Final = 60.0  # seconds
+_NO_SUCH_NAME: Final = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 THREADS: Final = 128
 THREADS_A_DOMAIN: Final = 32
 
@@ -46,7 +48,10 @@ class _SystemResolver:
         domain = ".".join(name.split(".")[-2:])
         if sum(other == domain for other in self._running.values()) >= THREADS_A_DOMAIN:
             raise socket.gaierror(socket.EAI_AGAIN, f"too many lookups in {domain} at once")
-        asked = self._threads.submit(socket.getaddrinfo, name, None, type=socket.SOCK_STREAM)
+        try:
+            asked = self._threads.submit(socket.getaddrinfo, name, None, type=socket.SOCK_STREAM)
+        except RuntimeError as e:  # how Python tells that the system gives no more threads
+            raise OSError(errno.EAGAIN, f"no thread to ask with: {e}") from e
         self._running[asked] = domain
         found = await asyncio.wrap_future(asked)
         # An IPv6 answer may carry a zone (fe80::1%eth0), which is of this machine only: cut it, the range check
@@ -75,13 +80,21 @@ class Names:
         self._within = within
         self._ttl = ttl
         self._size = size
+        self._heard = float("-inf")  # when there was an answer, be it that there is no such name
         self._known: OrderedDict[str, tuple[float, list[Address]]] = OrderedDict()
         self._asking: dict[str, asyncio.Task[list[Address] | OSError]] = {}
+
+    @property
+    def answering(self) -> bool:
+        """Whether the resolver has lately answered anybody."""
+        return self._clock() - self._heard < _LATELY
 
     async def lookup(self, name: str) -> list[Address]:
         """The addresses of a name; OSError, TimeoutError included, if there are none."""
         if is_localhost(name):
             return list(LOCALHOST)
+        if name.endswith(".invalid"):  # by RFC 6761 there is none: no need for a name server to say so
+            raise socket.gaierror(socket.EAI_NONAME, "no such name")
         if known := self._known.get(name):
             if known[0] > self._clock():
                 return known[1]
@@ -103,9 +116,12 @@ class Names:
             async with asyncio.timeout(self._within):
                 addresses = (await self._resolver(name))[:_ADDRESSES]
         except OSError as e:
+            if e.errno in _NO_SUCH_NAME:
+                self._heard = self._clock()
             return e
         except UnicodeError as e:  # a name the system's codec will not send
             return socket.gaierror(socket.EAI_NONAME, str(e))
+        self._heard = self._clock()
         if not addresses:
             return socket.gaierror(socket.EAI_NONAME, "no address")
         self._known[name] = (self._clock() + self._ttl, addresses)

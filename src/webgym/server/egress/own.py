@@ -18,19 +18,26 @@ _SECONDS: Final = 60.0
 _NEIGHBOURS: Final = 64  # bits that the machines of one IPv6 network share
 
 Own = Callable[[], Sequence[Network]]
-"""The networks that count as this machine."""
+"""The networks that count as this machine; OSError if they cannot be told."""
 
 
-class _OwnNetworks:
-    """What the system says, remembered for a minute: a laptop changes its networks, a server never."""
+class OwnNetworks:
+    """What the system says, remembered for a minute: a laptop changes its networks, a server never. When it says nothing
+    (OSError, for want of a descriptor), what it said last holds; that is never taken for a machine without addresses."""
 
-    def __init__(self) -> None:
-        self._known: Sequence[Network] = ()
+    def __init__(self, ask: Own, clock: Callable[[], float] = time.monotonic) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._known: Sequence[Network] | None = None
         self._until = float("-inf")
 
     def __call__(self) -> Sequence[Network]:
-        if (now := time.monotonic()) >= self._until:
-            self._known, self._until = _networks(), now + _SECONDS
+        if self._known is None or self._clock() >= self._until:
+            try:
+                self._known, self._until = self._ask(), self._clock() + _SECONDS
+            except OSError:
+                if self._known is None:
+                    raise
         return self._known
 
 
@@ -53,4 +60,4 @@ def _prefix(netmask: str | None) -> int:
         return 128
 
 
-own_networks: Own = _OwnNetworks()
+own_networks: Own = OwnNetworks(_networks)

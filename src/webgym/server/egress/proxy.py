@@ -22,13 +22,13 @@ import logging
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, Self
 
 from webgym.errors import Forbidden
-from webgym.server.egress.destinations import EgressPolicy, Host, at, canonical_host, is_localhost, zone
+from webgym.server.egress.destinations import EgressPolicy, Host, Network, at, canonical_host, is_localhost, zone
 from webgym.server.egress.dialing import dial
 from webgym.server.egress.failures import Failure, Failures, Kind, Refusal
 from webgym.server.egress.names import Names, Resolver, system_resolver
@@ -54,6 +54,8 @@ _REPLIES: Final[dict[Kind, int]] = {
     "unreachable": 4,
     "upstream": 1,
     "overloaded": 1,
+    "resolver": 4,
+    "proxy": 1,
 }
 _OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 
@@ -162,7 +164,7 @@ class Egress:
         return self._failures.get(host, port)
 
     def was_short(self, host: str, port: int, since: float) -> Failure | None:
-        """Whether a connection was refused for want of our own since then, though another may have been made after."""
+        """Whether a connection failed by no fault of the host since then, though another may have been made after."""
         return self._failures.short(host, port, since)
 
     def chromium_arguments(self) -> list[str]:
@@ -261,32 +263,42 @@ class Egress:
         """A socket connected to the host, and bytes that came from it already."""
         if len(self._near) > self.max_connections:
             return Refusal("overloaded", f"this worker already holds {self.max_connections} connections")
-        if reason := self._refuses(host, port):
-            return Refusal("blocked", f"blocked by the egress policy: {reason}")
         try:
-            async with asyncio.timeout(self._connect_within):
-                if self._upstream is None or is_localhost(host) or _is_loopback(host):
-                    direct = await self._dial_host(host, port)
-                    return direct if isinstance(direct, Refusal) else (direct, b"")
-                return await self._through(self._upstream, host, port)
-        except TimeoutError:
-            text = f"{at(host, port)} did not answer in {self._connect_within:g} s"
-            return Refusal("timeout", f"net::ERR_CONNECTION_TIMED_OUT: {text}")
+            own = self._own()
+        except OSError as e:
+            return Refusal("overloaded", f"this machine cannot list its own addresses: {e.strerror}")
+        if reason := self._refuses(host, port, own):
+            return Refusal("blocked", f"blocked by the egress policy: {reason}")
+        if self._upstream is None or is_localhost(host) or _is_loopback(host):
+            direct = await self._dial_in_time(host, port, own)
+            return direct if isinstance(direct, Refusal) else (direct, b"")
+        return await self._through(self._upstream, host, port, own)
 
-    def _refuses(self, host: Host, port: int) -> str | None:
+    def _refuses(self, host: Host, port: int, own: Sequence[Network]) -> str | None:
         """Why a host may not be reached, before it is looked up or an upstream is asked for it."""
         if isinstance(host, str):
             return self.policy.refuses(host, port)
-        return self.policy.refuses_address(host, host, port, self._own())
+        return self.policy.refuses_address(host, host, port, own)
 
-    async def _through(self, upstream: Upstream, host: Host, port: int) -> tuple[socket.socket, bytes] | Refusal:
-        sock = await self._dial_host(upstream.host, upstream.port)
+    def _late(self, host: Host, port: int) -> Refusal:
+        text = f"{at(host, port)} did not answer in {self._connect_within:g} s"
+        return Refusal("timeout", f"net::ERR_CONNECTION_TIMED_OUT: {text}")
+
+    async def _through(
+        self, upstream: Upstream, host: Host, port: int, own: Sequence[Network]
+    ) -> tuple[socket.socket, bytes] | Refusal:
+        sock = await self._dial_in_time(upstream.host, upstream.port, own)
         if isinstance(sock, Refusal):
             if sock.kind == "overloaded":
                 return sock
-            return Refusal("upstream", f"net::ERR_PROXY_CONNECTION_FAILED: the proxy {upstream}: {sock.text}")
+            # Nothing was asked about the website yet, so whatever is wrong is not wrong with it.
+            return Refusal("proxy", f"net::ERR_PROXY_CONNECTION_FAILED: the proxy {upstream}: {sock.text}")
         try:
-            answer = await upstream.ask(sock, host, port)
+            async with asyncio.timeout(self._connect_within):
+                answer = await upstream.ask(sock, host, port)
+        except TimeoutError:  # many a proxy is silent because the website is
+            sock.close()
+            return self._late(host, port)
         except BaseException:
             sock.close()
             raise
@@ -295,7 +307,14 @@ class Egress:
             return answer
         return sock, answer
 
-    async def _dial_host(self, host: Host, port: int) -> socket.socket | Refusal:
+    async def _dial_in_time(self, host: Host, port: int, own: Sequence[Network]) -> socket.socket | Refusal:
+        try:
+            async with asyncio.timeout(self._connect_within):
+                return await self._dial_host(host, port, own)
+        except TimeoutError:
+            return self._late(host, port)
+
+    async def _dial_host(self, host: Host, port: int, own: Sequence[Network]) -> socket.socket | Refusal:
         try:
             addresses = await self._names.lookup(host) if isinstance(host, str) else [host]
         except OSError as e:
@@ -303,8 +322,9 @@ class Egress:
                 return Refusal("overloaded", f"this machine cannot look up {host}: {e.strerror}")
             silent = isinstance(e, TimeoutError) or e.errno == socket.EAI_AGAIN
             said = "no answer from DNS" if silent else "no address"
-            return Refusal("dns", f"net::ERR_NAME_NOT_RESOLVED: {said} for {host}")
-        own = self._own()
+            # A website's own name servers may be the silent ones: ours are, if they have told nobody anything for a while.
+            kind: Kind = "resolver" if silent and not self._names.answering else "dns"
+            return Refusal(kind, f"net::ERR_NAME_NOT_RESOLVED: {said} for {host}")
         reasons = {address: self.policy.refuses_address(host, address, port, own) for address in addresses}
         accepted = [address for address in addresses if reasons[address] is None]
         if not accepted:
