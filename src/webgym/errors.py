@@ -192,7 +192,7 @@ class Unavailable(ServerError):
 
 
 class NetworkDown(ServerError):
-    """A page could not be loaded, and no website is to blame: DNS is silent, or the session's own proxy shuts us out."""
+    """A page could not be loaded, and no website is to blame: DNS is silent, or the session's own proxy."""
 
     code, status = "network_down", 502
 

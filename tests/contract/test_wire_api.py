@@ -208,7 +208,7 @@ async def test_a_session_may_bring_its_own_proxy_and_its_neighbours_do_not_use_i
         assert set(echo.connects) == {"shop.test:80"}
         wrong = proxy.replace("pass%40word", "pass-wrong")
         refused = await api.create(proxy=wrong, url="http://shop.test/")
-        assert refused.refusal == (502, "network_down"), "no fault of the website"
+        assert refused.refusal == (403, "forbidden"), "no fault of the website, and no use in asking again"
         assert b"the proxy" in refused.data
         assert b"pass-wrong" not in refused.data
 

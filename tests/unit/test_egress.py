@@ -252,10 +252,10 @@ async def test_names_asked_for_at_once_are_looked_up_once():
 
 
 async def test_failures_are_told_apart():
-    hang = asyncio.Event()
+    hang, silence = asyncio.Event(), asyncio.Event()
 
     async def resolve(name: str) -> list[Address]:
-        if name == "hangs.example":
+        if name == "hangs.example" or silence.is_set():
             await hang.wait()
         return await names(void_example="", far_example="255.255.255.255", deaf_example="127.0.0.9")(name)
 
@@ -263,14 +263,17 @@ async def test_failures_are_told_apart():
     with socket.socket() as closed, silent("127.0.0.9") as deaf:
         closed.bind(("127.0.0.1", 0))
         async with Egress(policy, resolver=resolve, resolve_within=0.1, connect_within=0.3) as egress:
-            assert await refused(egress, "hangs.example", 80) == "resolver", "nobody was told anything yet"
+            assert await refused(egress, "hangs.example", 80) == "dns", "on a machine without DNS nothing has fallen silent"
             assert await refused(egress, "nosuch.example", 80) == "dns"
             assert await refused(egress, "void.example", 80) == "dns"
-            assert await refused(egress, "hangs.example", 80) == "dns", "others are told, so it is this website's"
-            assert await refused(egress, "localhost", closed.getsockname()[1]) == "refused"
             assert await refused(egress, "deaf.example", deaf) == "timeout"
+            assert await refused(egress, "hangs.example", 80) == "dns", "others have addresses, so it is this website's"
+            silence.set()
+            assert await refused(egress, "hangs.example", 80) == "resolver"
+            silence.clear()
+            assert await refused(egress, "localhost", closed.getsockname()[1]) == "refused"
             assert await refused(egress, "far.example", 80) == "unreachable"
-            assert egress.counters.refused == {"dns": 3, "resolver": 1, "refused": 1, "timeout": 1, "unreachable": 1}
+            assert egress.counters.refused == {"dns": 4, "resolver": 1, "refused": 1, "timeout": 1, "unreachable": 1}
             failure = egress.why("nosuch.example", 80)
             assert failure is not None
             assert failure.text == "net::ERR_NAME_NOT_RESOLVED: no address for nosuch.example"
@@ -305,6 +308,9 @@ async def test_whether_a_failure_is_ours_or_the_websites_is_told_by_who_was_sile
         return failure.ours
 
     async with Egress(EgressPolicy(), resolver=busy) as egress:
+        assert await refused(egress, "a.example", 80) == "dns", "a machine without DNS has lost none"
+        assert not ours(egress)
+        egress._names._proof = "known.example"
         assert await refused(egress, "a.example", 80) == "resolver"
         assert ours(egress)
     async with Egress(EgressPolicy(), resolver=names()) as egress:
@@ -653,10 +659,10 @@ async def test_an_upstream_is_asked_for_the_name(scheme):
 @pytest.mark.parametrize(
     ("scheme", "login", "proxy", "kind"),
     [
-        ("http", "user:wrong@", Proxy(), "proxy"),
+        ("http", "user:wrong@", Proxy(), "shut"),
         ("http", "user:s%3Aecret@", Proxy(status="502 Bad"), "upstream"),
-        ("socks5", "user:wrongpw@", Proxy(), "proxy"),
-        ("socks5", "", Proxy(), "proxy"),
+        ("socks5", "user:wrongpw@", Proxy(), "shut"),
+        ("socks5", "", Proxy(), "shut"),
         ("socks5", "user:s%3Aecret@", Proxy(reply=5), "refused"),
         ("socks5", "user:s%3Aecret@", Proxy(reply=4), "unreachable"),
         ("socks5", "user:s%3Aecret@", Proxy(reply=1), "upstream"),
@@ -691,7 +697,7 @@ async def test_an_upstream_that_is_away_silent_or_talks_nonsense():
     with silent("127.0.0.9") as deaf:
         async with Egress(LOCAL, upstream=f"http://127.0.0.9:{deaf}", connect_within=0.2) as egress:
             assert await refused(egress, "a.example", 80) == "proxy"
-    for scheme, kind in (("http", "upstream"), ("socks5", "proxy")):
+    for scheme, kind in (("http", "upstream"), ("socks5", "shut")):
         async with site(nonsense) as port, Egress(LOCAL, upstream=f"{scheme}://127.0.0.1:{port}") as egress:
             assert await refused(egress, "a.example", 80) == kind
         async with (
@@ -714,7 +720,7 @@ def test_an_upstream_must_pass_the_policy_itself():
 
 async def test_the_name_of_an_upstream_is_checked_at_each_connection():
     async with Egress(EgressPolicy(), upstream="http://p.example:80", resolver=names(p_example="10.0.0.1")) as egress:
-        assert await refused(egress, "a.example", 80) == "proxy"
+        assert await refused(egress, "a.example", 80) == "shut"
         failure = egress.why("a.example", 80)
         assert failure is not None
         assert "p.example is 10.0.0.1, which is private" in failure.text

@@ -9,7 +9,7 @@ while it is held, and one that was lost says so: `gone` is set, and the next cal
 
 What is repeated, and how many times at most; `RETRIES` holds the same table, and what it leaves out is never repeated:
 
-    operation                               Unreachable           429, 502, 503          any other refusal
+    operation                               Unreachable           429, 503, NetworkDown  any other refusal
     create                                  8, same key           until patience ends    never
     step                                    4, same key and seq   8                      never
     observe, renew, storage, files, fleet   2                     2                      never
@@ -60,7 +60,7 @@ LOST: Final = (StaleLease, errors.BrowserGone, errors.PageUnresponsive)
 IDLE: Final = 60.0  # seconds a connection stays open for the next step; the server closes it after 75
 
 Operation = Literal["create", "step", "observe", "renew", "storage", "files", "release", "fleet", "health"]
-Retries = Mapping[Operation, tuple[int, int]]  # repeats after Unreachable, repeats after 429, 502 or 503
+Retries = Mapping[Operation, tuple[int, int]]  # repeats after Unreachable, repeats after the others
 Model = TypeVar("Model", bound=BaseModel)
 
 _HARMLESS: Final[tuple[Operation, ...]] = ("observe", "renew", "storage", "files", "fleet", "release")

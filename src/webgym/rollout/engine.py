@@ -9,8 +9,8 @@ bound: coroutines under way are at most the slots and the judge's backlog. An ep
 what the judge has no time for yet waits as an id, of which there are no more than the plan has.
 
 It stops admitting when told to (`stop`: those under way and the judge have a grace, a second `stop` ends it), when the disk
-is nearly full (until there is room), and for good when most of the last outcomes are faults of ours or start pages that
-could not be loaded. What is then unjudged stays so, and is judged when the run is resumed.
+is nearly full (until there is room), and for good when most of the last outcomes are faults of ours, or no start page of
+many websites in a row could be loaded. What is then unjudged stays so, and is judged when the run is resumed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,6 @@ class Engine:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._why: dict[str, Cancelled] = {}
         self._recent: deque[str] = deque(maxlen=settings.breaker.last if settings.breaker else 1)
-        self._ours = 0  # outcomes that were faults of ours
         self._unjudged: deque[tuple[str, Outcome | None]] = deque()  # without an outcome: of an earlier process
         self._judging: dict[str, tuple[asyncio.Task[None], Outcome | None]] = {}
         self._lost = 0  # verdicts that the disk had no room for
@@ -229,30 +228,32 @@ class Engine:
         ours = outcome.kind == "infra" or (outcome.kind == "cancelled" and outcome.reason == "policy_unavailable")
         if breaker is None or self._stopping is not None or (outcome.kind == "cancelled" and not ours):
             return
-        self._ours += ours
-        # A start page that cannot be loaded is its website's fault; if most of them cannot, it is the network's.
-        lost = ours or outcome.kind == "site_error"
-        said = outcome.reason if outcome.kind in ("infra", "site_error") else getattr(outcome, "detail", "")
-        self._recent.append(said or outcome.kind if lost else "")
+        said = outcome.reason if outcome.kind == "infra" else getattr(outcome, "detail", "")
+        self._recent.append(said or outcome.kind if ours else "")
         failed = [reason for reason in self._recent if reason]
-        if len(self._recent) < breaker.last or len(failed) <= breaker.share * breaker.last:
+        unloaded = self._player.unloaded if self._player is not None else ()
+        if outcome.kind == "site_error" and len(unloaded) >= breaker.last:
+            # Each is its website's fault. So many of them, and none in between that could be loaded, are the network's.
+            why = self._blame(f"the start pages of {len(unloaded)} websites in a row could not be loaded", outcome.reason)
+        elif len(self._recent) == breaker.last and len(failed) > breaker.share * breaker.last:
+            why = self._blame(f"{len(failed)} of the last {breaker.last} episodes failed for reasons of ours")
+        else:
             return
-        common = self._blame(f"{len(failed)} of the last {breaker.last} episodes")
-        self._cancel_rest("circuit_open", common)
+        self._cancel_rest("circuit_open", why)
         self._after_grace(self._cancel_judging)
 
     def _look_back(self) -> None:
         """An iteration too small for the breaker, all of which failed for reasons of ours, has not gone well either."""
-        if self._stopping is None and self._recent and len(self._recent) == self._ours == self._total:
-            self._blame(f"all {self._total} episodes of the iteration")
+        if self._stopping is None and self._recent and len(self._recent) == self._total and all(self._recent):
+            self._blame(f"all {self._total} episodes of the iteration failed for reasons of ours")
 
-    def _blame(self, who: str) -> str:
-        """What went wrong most often; the rollout ends with it."""
-        common = Counter(filter(None, self._recent)).most_common(1)[0][0]
-        message = f"{who} failed for reasons of ours or of the network, most often: {common}"
+    def _blame(self, what: str, reason: str = "") -> str:
+        """What went wrong, the most often if no reason is given; the rollout ends with it."""
+        why = reason or Counter(filter(None, self._recent)).most_common(1)[0][0]
+        message = f"{what}, {'at last' if reason else 'most often'}: {why}"
         self._fault = RolloutStopped(f"{message}. Put that right, then resume the run")
         self._events.say(f"stopped: {message}")
-        return common
+        return why
 
     # cancelling
 

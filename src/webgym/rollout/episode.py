@@ -91,7 +91,8 @@ class StayedFull(WebGymError):
 
 
 class Player:
-    """Plays episodes. One an engine; it holds nothing of any episode."""
+    """Plays episodes. One an engine. It holds nothing of any episode but `unloaded`: the websites whose start pages could not
+    be loaded since one could."""
 
     def __init__(
         self,
@@ -112,6 +113,7 @@ class Player:
         self.run, self.client, self.new_agent, self.gates, self.events = run, client, new_agent, gates, events
         self.settings, self.keep, self.blocked = settings, keep, blocked
         self.outlines, self.state_of = outlines, state_of
+        self.unloaded: set[str] = set()
 
     async def play(self, job: Job) -> Episode | Outcome:
         """The whole episode, or how it ended without one that is worth keeping."""
@@ -216,12 +218,14 @@ class Attempt:
         seen = await self._start()
         outcome: Outcome
         if (error := seen.navigation_error) is not None:
+            player.unloaded.add(task.website)
             outcome = SiteError(reason=error[:REASON])
         elif (refusal := player.blocked(seen)) is not None:
             outcome = BlockedOutcome(reason=refusal[:REASON])
         elif seen.status is not None and seen.status >= 500:
             outcome = SiteError(reason=f"the start page answered with status {seen.status}")
         else:
+            player.unloaded.clear()
             seen, outcome = await self._walk(seen)
         await self._kept()
         state = await self._state() if outcome.kind in ("answered", "step_limit") else {}

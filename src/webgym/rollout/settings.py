@@ -74,8 +74,8 @@ class Stragglers(_Part):
 
 
 class Breaker(_Part):
-    """When most of the last outcomes are faults of ours, or start pages that cannot be loaded, to go on is to waste the rest
-    of the plan."""
+    """When most of the last outcomes are faults of ours, or the start pages of as many websites in a row cannot be loaded,
+    to go on is to waste the rest of the plan."""
 
     last: Annotated[int, Field(ge=1, le=10_000)] = Field(20, description="How many outcomes are looked at.")
     share: Annotated[float, Field(gt=0, le=1)] = Field(0.6, description="How many of them may fail at most.")

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from webgym import types as t
-from webgym.errors import BrowserError, BrowserGone, NetworkDown, PageUnresponsive, Unavailable
+from webgym.errors import BrowserError, BrowserGone, Forbidden, NetworkDown, PageUnresponsive, Unavailable
 from webgym.server import marks
 from webgym.server.actions import ABORTED
 from webgym.server.cdp import ConnectionClosed, ProtocolError
@@ -207,6 +207,8 @@ def explain(page: Page, egress: Egress) -> str | None:
     if of_proxy(error):
         failure = egress.why(*_destination(page.url))
         if failure is not None:
+            if failure.kind == "shut":
+                raise Forbidden(failure.text)
             if failure.ours:  # and not to be held against the website
                 page.starved = True
                 short = failure.kind == "overloaded"

@@ -31,6 +31,7 @@ from webgym.server.actions import CannotDo, navigate, perform
 from webgym.server.browser import UpstreamProxy
 from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.egress import BYPASS, Egress, EgressPolicy
+from webgym.server.frame import ScriptFailed
 from webgym.server.leases import Leased, Leases, Step
 from webgym.server.metrics import Metrics
 from webgym.server.observe import observe
@@ -322,6 +323,8 @@ class Sessions:
                 raise
         except ProtocolError as e:
             return f"the browser refused: {e}"
+        except ScriptFailed:
+            return "the page did not let it be done: look again"
         except BrowserError:
             # No answer: the page hangs. `observe` finds that out too, frees it if it can, and says so.
             log.info("session %s: %s had no answer", leased.id, action.kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Literal
@@ -212,23 +213,41 @@ async def test_the_breaker_stops_a_rollout_that_only_fails_and_says_why(tmp_path
         assert again.kinds() == ["answered"] * 50
 
 
-async def test_the_breaker_stops_a_rollout_whose_start_pages_cannot_be_loaded(tmp_path: Path):
+class Offline(Browsers):
+    """None of whose pages can be loaded, but for those of some hosts."""
+
+    def __init__(self, *but: str) -> None:
+        super().__init__()
+        self._but = but
+
+    def _seen(self, page: Page, *, image: bool = True) -> Observation:
+        seen = super()._seen(page, image=image)
+        return (
+            seen if page.host in self._but else seen.model_copy(update={"navigation_error": "net::ERR_ADDRESS_UNREACHABLE"})
+        )
+
+
+async def test_the_breaker_stops_a_rollout_when_no_start_page_can_be_loaded(tmp_path: Path):
     """Each alone is its website's fault. All of them together are the network's, and no episode says anything then."""
-
-    class Offline(Browsers):
-        def _seen(self, page: Page, *, image: bool = True) -> Observation:
-            return super()._seen(page, image=image).model_copy(update={"navigation_error": "net::ERR_ADDRESS_UNREACHABLE"})
-
-    breaker = {"last": 5, "share": 0.6}
-    async with rolled(tmp_path / "run", tasks(50), browsers=Offline(), slots=3, breaker=breaker) as one:
-        with pytest.raises(RolloutStopped, match="ERR_ADDRESS_UNREACHABLE"):
+    everywhere, breaker = [task_at(f"site{n}.localhost", n) for n in range(50)], {"last": 5, "share": 0.6}
+    async with rolled(tmp_path / "run", everywhere, browsers=Offline(), slots=3, breaker=breaker) as one:
+        with pytest.raises(RolloutStopped, match=r"start pages of \d websites in a row .*ERR_ADDRESS_UNREACHABLE"):
             await one.engine.run()
         kinds = one.kinds()
         assert 5 <= kinds.count("site_error") <= 8
         assert kinds.count("site_error") + kinds.count("circuit_open") == 50
-    async with rolled(tmp_path / "few", tasks(3), browsers=Offline()) as one:
+
+
+async def test_websites_that_are_down_stop_no_rollout_while_others_are_up(tmp_path: Path):
+    breaker = {"last": 5, "share": 0.6}
+    mixed = [task_at(f"site{n}.localhost", n) for n in range(40)]
+    up = [f"site{n}.localhost" for n in range(0, 40, 4)]
+    async with rolled(tmp_path / "run", mixed, browsers=Offline(*up), slots=1, breaker=breaker) as one:
         await one.engine.run()
-        assert one.kinds() == ["site_error"] * 3, "three websites may be down"
+        assert Counter(one.kinds()) == {"site_error": 30, "answered": 10}
+    async with rolled(tmp_path / "same", tasks(50), browsers=Offline(), slots=3, breaker=breaker) as one:
+        await one.engine.run()
+        assert one.kinds() == ["site_error"] * 50, "it is one website"
 
 
 async def test_stopping_lets_those_under_way_finish_and_a_resumed_run_does_the_rest_once(tmp_path: Path):

@@ -14,11 +14,14 @@ from typing import Final, Literal
 
 from webgym.server.egress.destinations import Host, canonical_host
 
-Kind = Literal["blocked", "dns", "refused", "timeout", "unreachable", "upstream", "overloaded", "resolver", "proxy"]
-"""All but the last three are the site's or the policy's doing, `upstream` what the session's proxy said of the site. This
-machine was short of something (`overloaded`), the name server is silent, the session's proxy cannot be reached."""
+Kind = Literal[
+    "blocked", "dns", "refused", "timeout", "unreachable", "upstream", "overloaded", "resolver", "proxy", "shut"
+]  # fmt: skip
+"""All but the last four are the site's or the policy's doing, `upstream` what the session's proxy said of the site. This
+machine was short of something (`overloaded`), the name server is silent, the session's proxy cannot be reached, or it does
+not let us in and never will (`shut`)."""
 
-_OURS: Final[frozenset[Kind]] = frozenset({"overloaded", "resolver", "proxy"})
+_OURS: Final[frozenset[Kind]] = frozenset({"overloaded", "resolver", "proxy", "shut"})
 
 _KEPT: Final = 1024
 

@@ -22,8 +22,7 @@ Resolver = Callable[[str], Awaitable[list[Address]]]
 """Addresses of a name in the order to try them; OSError if there are none."""
 
 _ADDRESSES: Final = 8
-_LATELY: Final = 60.0  # seconds
-_NO_SUCH_NAME: Final = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
+_PROOF_SECONDS: Final = 2.0  # in which whoever answers at all answers for a name that is known to be one
 THREADS: Final = 128
 THREADS_A_DOMAIN: Final = 32
 
@@ -63,6 +62,11 @@ class _SystemResolver:
 system_resolver: Resolver = _SystemResolver()
 
 
+def is_silence(error: OSError) -> bool:
+    """Whether a lookup had no answer at all; that there is no such name is one."""
+    return isinstance(error, TimeoutError) or error.errno == socket.EAI_AGAIN
+
+
 class Names:
     """A resolver with a memory."""
 
@@ -80,14 +84,22 @@ class Names:
         self._within = within
         self._ttl = ttl
         self._size = size
-        self._heard = float("-inf")  # when there was an answer, be it that there is no such name
+        self._proof: str | None = None  # the last name that had an address
         self._known: OrderedDict[str, tuple[float, list[Address]]] = OrderedDict()
         self._asking: dict[str, asyncio.Task[list[Address] | OSError]] = {}
 
-    @property
-    def answering(self) -> bool:
-        """Whether the resolver has lately answered anybody."""
-        return self._clock() - self._heard < _LATELY
+    async def fell_silent(self) -> bool:
+        """Whether the resolver answers nobody any more: it is asked again for a name that it knew. One that never knew any
+        is not ours to miss: a machine without internet has none."""
+        if self._proof is None:
+            return False
+        self._known.pop(self._proof, None)
+        try:
+            async with asyncio.timeout(_PROOF_SECONDS):
+                await self.lookup(self._proof)
+        except OSError as e:
+            return is_silence(e)
+        return False
 
     async def lookup(self, name: str) -> list[Address]:
         """The addresses of a name; OSError, TimeoutError included, if there are none."""
@@ -116,14 +128,12 @@ class Names:
             async with asyncio.timeout(self._within):
                 addresses = (await self._resolver(name))[:_ADDRESSES]
         except OSError as e:
-            if e.errno in _NO_SUCH_NAME:
-                self._heard = self._clock()
             return e
         except UnicodeError as e:  # a name the system's codec will not send
             return socket.gaierror(socket.EAI_NONAME, str(e))
-        self._heard = self._clock()
         if not addresses:
             return socket.gaierror(socket.EAI_NONAME, "no address")
+        self._proof = name
         self._known[name] = (self._clock() + self._ttl, addresses)
         if len(self._known) > self._size:
             self._known.popitem(last=False)

@@ -31,7 +31,7 @@ from webgym.errors import Forbidden
 from webgym.server.egress.destinations import EgressPolicy, Host, Network, at, canonical_host, is_localhost, zone
 from webgym.server.egress.dialing import dial
 from webgym.server.egress.failures import Failure, Failures, Kind, Refusal
-from webgym.server.egress.names import Names, Resolver, system_resolver
+from webgym.server.egress.names import Names, Resolver, is_silence, system_resolver
 from webgym.server.egress.own import Own, own_networks
 from webgym.server.egress.socks import Handshake
 from webgym.server.egress.splice import Side, Tally, join, reset
@@ -56,6 +56,7 @@ _REPLIES: Final[dict[Kind, int]] = {
     "overloaded": 1,
     "resolver": 4,
     "proxy": 1,
+    "shut": 2,
 }
 _OURS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 
@@ -292,7 +293,8 @@ class Egress:
             if sock.kind == "overloaded":
                 return sock
             # Nothing was asked about the website yet, so whatever is wrong is not wrong with it.
-            return Refusal("proxy", f"net::ERR_PROXY_CONNECTION_FAILED: the proxy {upstream}: {sock.text}")
+            kind: Kind = "shut" if sock.kind == "blocked" else "proxy"
+            return Refusal(kind, f"net::ERR_PROXY_CONNECTION_FAILED: the proxy {upstream}: {sock.text}")
         try:
             async with asyncio.timeout(self._connect_within):
                 answer = await upstream.ask(sock, host, port)
@@ -320,10 +322,9 @@ class Egress:
         except OSError as e:
             if e.errno in _OURS or _is_of_this_machine(e):
                 return Refusal("overloaded", f"this machine cannot look up {host}: {e.strerror}")
-            silent = isinstance(e, TimeoutError) or e.errno == socket.EAI_AGAIN
+            silent = is_silence(e)  # perhaps only the website's own name servers are
             said = "no answer from DNS" if silent else "no address"
-            # A website's own name servers may be the silent ones: ours are, if they have told nobody anything for a while.
-            kind: Kind = "resolver" if silent and not self._names.answering else "dns"
+            kind: Kind = "resolver" if silent and await self._names.fell_silent() else "dns"
             return Refusal(kind, f"net::ERR_NAME_NOT_RESOLVED: {said} for {host}")
         reasons = {address: self.policy.refuses_address(host, address, port, own) for address in addresses}
         accepted = [address for address in addresses if reasons[address] is None]

@@ -96,7 +96,7 @@ class Upstream:
         if status is None:
             return self._no("its answer is not HTTP")
         if not status[1].startswith(b"2"):
-            return self._no(f"it answered {status[1].decode()}", "proxy" if status[1] == b"407" else "upstream")
+            return self._no(f"it answered {status[1].decode()}", "shut" if status[1] == b"407" else "upstream")
         return early
 
     async def _ask_socks(self, sock: socket.socket, host: Host, port: int) -> bytes | Refusal:
@@ -105,12 +105,12 @@ class Upstream:
         await loop.sock_sendall(sock, bytes((5, 1, method)))
         if await _exactly(sock, 2) != bytes((5, method)):
             wants = "another way of logging in" if method else "a user name and password"
-            return self._no(f"it wants {wants}", "proxy")
+            return self._no(f"it wants {wants}", "shut")
         if method:
             login = b"".join(bytes((len(part),)) + part for part in (self.user.encode(), self.password.encode()))
             await loop.sock_sendall(sock, b"\x01" + login)
             if (await _exactly(sock, 2))[1] != 0:
-                return self._no("it does not accept the user name and password", "proxy")
+                return self._no("it does not accept the user name and password", "shut")
         await loop.sock_sendall(sock, b"\x05\x01\x00" + socks_address(host) + port.to_bytes(2))
         version, reply, _, kind = await _exactly(sock, 4)
         if version != 5:

@@ -28,11 +28,15 @@ const takeCopied = () => {
   return taken;
 };
 
+// What can have the focus because a frame inside it has, of another site perhaps: frames, and hosts of closed shadows. (A body
+// can be one, too, and is what has the focus when nothing has it.)
+const MAY_HOLD_A_FRAME = /^(I?FRAME|OBJECT|EMBED|ARTICLE|ASIDE|BLOCKQUOTE|DIV|FOOTER|H[1-6]|HEADER|MAIN|NAV|P|SECTION|SPAN)$|-/;
+
 // Whether the page has seen to it itself: if not, the text is to be typed where the focus is.
 const paste = (text) => {
   const target = focusedElement();
-  // Anything else may hold a frame of another site, in a closed shadow too: what is pasted there is not this page's to hear.
-  if (!target.isContentEditable && !/^(INPUT|TEXTAREA|BODY|HTML)$/.test(target.tagName)) return false;
+  // What is pasted into a frame of another site is not this page's to hear.
+  if (!target.isContentEditable && MAY_HOLD_A_FRAME.test(target.tagName.toUpperCase())) return false;
   const view = target.ownerDocument.defaultView, data = new view.DataTransfer();
   data.setData('text/plain', text);
   const event = new view.ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true, composed: true });
