@@ -91,8 +91,8 @@ class StayedFull(WebGymError):
 
 
 class Player:
-    """Plays episodes. One an engine. It holds nothing of any episode but `unloaded`: the websites whose start pages could not
-    be loaded since one could."""
+    """Plays episodes. One an engine. It holds nothing of any episode but `unloaded`: the websites whose start pages could
+    not be loaded since one could."""
 
     def __init__(
         self,
