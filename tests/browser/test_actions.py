@@ -1,6 +1,7 @@
 """Every action of the protocol, in a real browser: what the page makes of it stands in its title, text or address."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from tests.browser.conftest import House, Visit, mark_called
 from tests.conftest import Driver
 from webgym import types as t
 from webgym.server.actions import full_url
-from webgym.server.frame import Frame
+from webgym.server.frame import Frame, ScriptFailed
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -305,6 +306,21 @@ async def test_a_list_that_the_page_has_replaced_is_told_to_be_gone(visit: Visit
     await house.ask(page, again, type(None))
     seen = await page.step(t.Select(element=single.id, options=("apple",)))
     assert seen.action_error == "this element is gone: look again with marks"
+
+
+async def test_an_action_that_our_script_fails_at_is_told_and_not_taken_for_done(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+):
+    page, run = await visit("/select"), Frame.run
+
+    async def run_but_select(self: Frame, expression: str, *given: Any, **more: Any) -> Any:
+        if "webgym.select" in expression:
+            raise ScriptFailed("there is something that nobody thought of")
+        return await run(self, expression, *given, **more)
+
+    monkeypatch.setattr(Frame, "run", run_but_select)
+    seen = await page.step(t.Select(x=100, y=40, options=("apple",)))
+    assert seen.action_error == "the page did not let it be done: look again"
 
 
 async def test_several_options_are_selected_at_once_and_replaced(visit: Visit):

@@ -352,17 +352,6 @@ async def test_a_mark_is_pressed_where_it_can_be_and_never_where_it_cannot(visit
     assert (shown.action_error, shown.title) == (None, "1"), "its frame was brought back to the screen"
 
 
-async def test_an_action_that_our_script_fails_at_is_told_and_not_taken_for_done(visit: Visit, house: House):
-    page = await visit("/status/200", image="none")
-    form = "<form tabindex=0 aria-label=Order style='width: 200px; height: 100px'></form>"
-    await house.ask(page, f"document.body.innerHTML = {json.dumps(form)}; null", type(None))
-    seen = await page.look(marks=True)
-    # What is asked of a form, its field of that name answers.
-    await house.ask(page, "document.forms[0].innerHTML = '<input type=hidden name=checkVisibility>'; null", type(None))
-    seen = await page.step(t.Click(element=mark_called(seen, "Order").id))
-    assert seen.action_error == "the page did not let it be done: look again"
-
-
 async def test_marks_of_a_page_at_rest_cost_no_message_of_their_own(
     visit: Visit, house: House, monkeypatch: pytest.MonkeyPatch
 ):
