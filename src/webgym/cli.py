@@ -391,7 +391,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if "--help" in rest or "-h" in rest or (name in PARTED and not rest):
             sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
-        return command.run(rest)
+        status = command.run(rest)
+        sys.stdout.flush()
+        return status
     except WebGymError as e:
         sys.stderr.write(f"webgym {name}: {e}\n")
         return EXIT_USAGE

@@ -72,7 +72,7 @@ def test_what_is_drawn_is_always_allowed(logits: list[float], temperature: float
     wish = Sampling(temperature=temperature, top_p=top_p, top_k=top_k)
     (one,) = draw(torch.tensor([logits]), [wish], [chance])
     assert one.token is not None
-    above = sum(logit > logits[one.token] for logit in logits)
-    assert above < (top_k or len(logits))
-    likelier = torch.tensor(logits).div(temperature).softmax(-1)[torch.tensor(logits) > logits[one.token]].sum()
-    assert top_k or float(likelier) <= top_p + 1e-4
+    heated = torch.tensor(logits).div(temperature)  # what differs by less than that can hold is as likely
+    above = heated > heated[one.token]
+    assert int(above.sum()) < (top_k or len(logits))
+    assert top_k or float(heated.softmax(-1)[above].sum()) <= top_p + 1e-4
