@@ -80,14 +80,17 @@ def describe(error: ValidationError) -> str:
 
 
 def _take_config(arguments: list[str]) -> tuple[list[str], Path | None]:
-    for n, argument in enumerate(arguments):
-        if argument == "--config":
-            if n + 1 == len(arguments):
-                raise ConfigError("--config needs the name of a YAML file")
-            return arguments[:n] + arguments[n + 2 :], Path(arguments[n + 1])
-        if argument.startswith("--config="):
-            return arguments[:n] + arguments[n + 1 :], Path(argument.removeprefix("--config="))
-    return arguments, None
+    named = [n for n, argument in enumerate(arguments) if argument == "--config" or argument.startswith("--config=")]
+    if not named:
+        return arguments, None
+    if len(named) > 1:
+        raise ConfigError("--config is given more than once: name one file")
+    n = named[0]
+    if arguments[n] != "--config":
+        return arguments[:n] + arguments[n + 1 :], Path(arguments[n].removeprefix("--config="))
+    if n + 1 == len(arguments):
+        raise ConfigError("--config needs the name of a YAML file")
+    return arguments[:n] + arguments[n + 2 :], Path(arguments[n + 1])
 
 
 def _read(path: Path) -> dict[str, Any]:

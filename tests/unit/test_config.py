@@ -55,6 +55,7 @@ def test_the_environment_is_not_a_setting(monkeypatch: pytest.MonkeyPatch):
         (["--log-level", "LOUD"], "log_level: "),
         (["--no-such-thing", "1"], "no-such-thing"),
         (["--config"], "--config needs the name of a YAML file"),
+        (["--config", "one.yaml", "--config=two.yaml"], "--config is given more than once"),
         (["--config", "/nowhere.yaml"], "cannot read /nowhere.yaml"),
     ],
 )

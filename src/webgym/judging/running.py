@@ -92,13 +92,14 @@ class Tally:
 
 def waiting(run: Run, judge: str, *, iteration: int | None = None, again: bool = False) -> list[str]:
     """Kept episodes that can be scored and that a judge has not scored, in the order of the plan. Blocks."""
-    scored = set() if again else {one for one, said in run.latest_judgements(judge).items() if said.verdict.kind == "scored"}
-    outcomes = run.outcomes()
+    planned, outcomes = [one.id for one in run.planned(iteration)], run.outcomes()
+    judged = {} if again else run.latest_judgements(judge, planned)
+    scored = {one for one, said in judged.items() if said.verdict.kind == "scored"}
     return [
-        planned.id
-        for planned in run.planned(iteration)
-        if planned.id not in scored
-        and (record := outcomes.get(planned.id)) is not None
+        one
+        for one in planned
+        if one not in scored
+        and (record := outcomes.get(one)) is not None
         and record.stored
         and record.outcome.kind in SCORABLE
     ]

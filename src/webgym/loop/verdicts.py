@@ -38,7 +38,7 @@ async def judge_rest(
     async with _judge(settings, kind, store, patience, meters) as judge:
         left = await asyncio.to_thread(waiting, store, judge.name, iteration=iteration)
         if left and kind == "worlds":  # a verifier that could not tell will not tell tomorrow
-            judged = await asyncio.to_thread(store.latest_judgements, judge.name)
+            judged = await asyncio.to_thread(store.latest_judgements, judge.name, left)
             left = [one for one in left if one not in judged]
         patience.give_up_after = min(GIVE_UP_AFTER, max(1, len(left)))
         await judge_all(store, judge, left, at_a_time=settings.engine.gates.judge, patience=patience, advance=advance)

@@ -218,14 +218,12 @@ class Attempt:
         seen = await self._start()
         outcome: Outcome
         if (error := seen.navigation_error) is not None:
-            player.unloaded.add(task.website)
             outcome = SiteError(reason=error[:REASON])
         elif (refusal := player.blocked(seen)) is not None:
             outcome = BlockedOutcome(reason=refusal[:REASON])
         elif seen.status is not None and seen.status >= 500:
             outcome = SiteError(reason=f"the start page answered with status {seen.status}")
         else:
-            player.unloaded.clear()
             seen, outcome = await self._walk(seen)
         await self._kept()
         state = await self._state() if outcome.kind in ("answered", "step_limit") else {}
@@ -261,6 +259,10 @@ class Attempt:
                 f"{url[:100]} was not opened: {refused[:200]}. Allow it in the server's egress settings (allow, sites), "
                 f"or mend the task"
             )
+        if seen.navigation_error is None:
+            player.unloaded.clear()  # whatever the page says, the network is there
+        else:
+            player.unloaded.add(self._job.task.website)
         self._see(seen)
         return seen
 

@@ -207,7 +207,7 @@ def explain(page: Page, egress: Egress) -> str | None:
     if of_proxy(error):
         failure = egress.why(*_destination(page.url))
         if failure is not None:
-            if failure.kind == "shut":
+            if failure.kind == "shut":  # to ask again would not help
                 raise Forbidden(failure.text)
             if failure.ours:  # and not to be held against the website
                 page.starved = True

@@ -245,6 +245,10 @@ async def test_websites_that_are_down_stop_no_rollout_while_others_are_up(tmp_pa
     async with rolled(tmp_path / "run", mixed, browsers=Offline(*up), slots=1, breaker=breaker) as one:
         await one.engine.run()
         assert Counter(one.kinds()) == {"site_error": 30, "answered": 10}
+    failing = [task_at("broken.localhost" if n % 4 == 0 else f"site{n}.localhost", n) for n in range(40)]
+    async with rolled(tmp_path / "answers", failing, browsers=Offline("broken.localhost"), slots=1, breaker=breaker) as one:
+        await one.engine.run()
+        assert one.kinds() == ["site_error"] * 40, "a page that says 502 was loaded"
     async with rolled(tmp_path / "same", tasks(50), browsers=Offline(), slots=3, breaker=breaker) as one:
         await one.engine.run()
         assert one.kinds() == ["site_error"] * 50, "it is one website"
