@@ -4,7 +4,8 @@ It is given the server's own transport (`webgym.server.cdp`), its Chromium switc
 events, so that what differs is only what the server adds. It leaves out: waiting for the page to come to rest (a navigation
 waits for the load event; after input the picture is taken as soon as Chromium took the input), the egress policy and its
 proxy, HTTP, leases, step keys, deadlines per stage, our script in an isolated world, dialogs, downloads, popups, tabs,
-crash recovery, validation of what comes in and goes out.
+crash recovery, validation of what comes in and goes out; and its browsers are started as any program is, while the server
+has Linux schedule its own for throughput (`python -m benchmarks.steps --raw-in-batch` grants that to both).
 """
 
 from __future__ import annotations
@@ -133,9 +134,9 @@ async def open_session(browser: ChromiumProcess) -> RawSession:
 
 
 @asynccontextmanager
-async def fresh_browser(chromium: Chromium) -> AsyncIterator[ChromiumProcess]:
+async def fresh_browser(chromium: Chromium, *, in_batch: bool = False) -> AsyncIterator[ChromiumProcess]:
     folder = Path(tempfile.mkdtemp(prefix="webgym-bench-"))
-    process = await ChromiumProcess.start(chromium, folder, sandbox=os.geteuid() != 0, switches=())
+    process = await ChromiumProcess.start(chromium, folder, sandbox=os.geteuid() != 0, switches=(), in_batch=in_batch)
     try:
         yield process
     finally:
@@ -143,9 +144,9 @@ async def fresh_browser(chromium: Chromium) -> AsyncIterator[ChromiumProcess]:
 
 
 @asynccontextmanager
-async def running(chromium: Chromium, sessions: int) -> AsyncIterator[list[Session]]:
+async def running(chromium: Chromium, sessions: int, *, in_batch: bool = False) -> AsyncIterator[list[Session]]:
     """One browser a core, as the server has, with the sessions spread over them."""
     async with AsyncExitStack() as stack:
         count = min(sessions, os.cpu_count() or 1)
-        browsers = [await stack.enter_async_context(fresh_browser(chromium)) for _ in range(count)]
+        browsers = [await stack.enter_async_context(fresh_browser(chromium, in_batch=in_batch)) for _ in range(count)]
         yield [await open_session(browsers[n % count]) for n in range(sessions)]

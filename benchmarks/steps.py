@@ -44,6 +44,7 @@ class Plan:
     sessions: tuple[int, ...]
     repetitions: int
     quick: bool
+    raw_in_batch: bool = False
 
     def episodes(self, sessions: int) -> int:
         """Measured episodes of each session: fewer when there are many."""
@@ -73,7 +74,7 @@ async def measure(plan: Plan, progress: Progress) -> Results:
     async with website() as site:
         meter = Meter(found.path.resolve(), site.pid)
         contestants: dict[str, Contestant] = {
-            RAW: partial(raw.running, found),
+            RAW: partial(raw.running, found, in_batch=plan.raw_in_batch),
             SERVED: partial(served.running, site.url),
             JPEG: partial(via_playwright.running, found, "jpeg"),
             PNG: partial(via_playwright.running, found, "png"),
@@ -99,7 +100,7 @@ def main() -> int:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    plan = Plan(options.sessions, options.repetitions or (1 if options.quick else 4), options.quick)
+    plan = Plan(options.sessions, options.repetitions or (1 if options.quick else 4), options.quick, options.raw_in_batch)
     try:
         with Progress(*columns, console=Console(stderr=True)) as progress:
             results = uvloop.run(measure(plan, progress))
@@ -123,6 +124,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one repetition of few episodes")
     parser.add_argument("--repetitions", type=_positive, help="4 if not told otherwise")
     parser.add_argument("--sessions", type=_numbers, default=(1, 8, 32), help=f"such as 1,8,32; {JUDGED_AT} is always run")
+    parser.add_argument("--raw-in-batch", action="store_true", help="schedule the raw loop's browsers as the server's are")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
     return parser.parse_args()
 

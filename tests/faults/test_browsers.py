@@ -417,6 +417,19 @@ async def test_pages_are_drawn_with_next_to_no_shared_memory(tmp_path: Path):
     assert said == b"drawn True\n", complaint.decode()
 
 
+# many browsers on few cores
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux schedules in batches")
+async def test_every_thread_of_a_browser_lets_others_finish_and_ours_do_not_wait_for_them(worker: Worker, site: Site):
+    driver = await opened(worker, site.url("/counter"))
+    members = held(driver).browser.process.members()
+    threads = [thread.id for one in members for thread in one.threads()]
+    assert len(members) > 3
+    assert {os.sched_getscheduler(thread) for thread in threads} == {os.SCHED_BATCH}
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
 # a cross-site frame in its own process
 
 

@@ -94,7 +94,9 @@ class Pool:
 
     async def _launch(self) -> Browser:
         folder = await asyncio.to_thread(self.folder.new_browser)
-        process = await ChromiumProcess.start(self.chromium, folder, sandbox=self.sandbox, switches=self.switches)
+        process = await ChromiumProcess.start(
+            self.chromium, folder, sandbox=self.sandbox, switches=self.switches, in_batch=True
+        )
         browser = await start_browser(process, max_download=self.limits.max_download * MB, warm=self.limits.warm)
         self.browsers.append(browser)
         self.launched += 1
