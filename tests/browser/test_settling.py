@@ -1,6 +1,7 @@
 """Settling: an observation shows what a person would see once the page has come to rest, and no page can hold it up."""
 
 import asyncio
+import json
 import time
 from typing import Any
 
@@ -213,3 +214,21 @@ async def test_a_page_that_goes_on_to_another_for_ever_holds_nobody_up(visit: Vi
     rest = await settle(tab, SettleLimits(commit=600, quiet=600, network=600))
     assert "commit" in rest.capped
     assert house.site.hits["/counter"] - hits < 60
+
+
+NAMED = """
+<title>Named</title><img name="getAnimations" src="/live/image/1.png"><img name="fonts" src="/live/image/2.png">
+<form name="images"><input name="0"><input name="length"></form>
+<form id="moved" style="transition: margin 0.2s"><input name="getBoundingClientRect"></form>
+"""
+
+
+async def test_a_page_comes_to_rest_whatever_its_images_and_forms_are_called(visit: Visit, house: House):
+    page = await visit("/status/200", image="none")
+    await house.ask(page, f"document.documentElement.setHTMLUnsafe({json.dumps(NAMED)}); null", type(None))
+    seen = await page.look()
+    assert (seen.title, seen.settled.capped, seen.notes) == ("Named", (), ())
+    await house.ask(page, "document.querySelector('#moved').style.marginLeft = '200px'; null", type(None))
+    seen = await page.look()
+    assert (seen.settled.capped, seen.notes) == ((), ())
+    assert seen.settled.ms > 150, "what moved was waited for"

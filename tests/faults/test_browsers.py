@@ -34,7 +34,7 @@ from tests.faults.injection import (
 from tests.processes import running
 from tests.site.server import Site
 from webgym.errors import BrowserError, BrowserGone, StaleLease, Unavailable
-from webgym.server import chromium
+from webgym.server import chromium, display
 from webgym.server.browser import Browser, start_browser
 from webgym.server.cdp import Channel, ConnectionClosed
 from webgym.server.chromium import Chromium
@@ -415,6 +415,27 @@ async def test_pages_are_drawn_with_next_to_no_shared_memory(tmp_path: Path):
     if run.returncode == 77 or b"unshare failed" in complaint:
         pytest.skip("no mount namespaces here")
     assert said == b"drawn True\n", complaint.decode()
+
+
+async def test_a_browser_whose_display_is_taken_for_long_is_not_a_frozen_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(display, "TURN_SECONDS", 0.5)
+    async with pool_of(chromium.find(None), tmp_path / "root") as pool:
+        pool.switches, pool.patience, pool.limits = display.ON_COMMAND, 2.0, BrowserLimits(warm=1)
+        await pool.start()
+        (browser,) = pool.browsers
+        keeping = asyncio.create_task(pool.maintain())
+        try:
+            async with browser.display.undisturbed():  # as a page does that is being drawn
+                await browser.drop(browser.spares.popleft())
+                await asyncio.sleep(4)
+                assert browser.alive
+                assert len(browser.contexts) <= 1, "what could not be made is not kept"
+            await until(lambda: len(browser.spares) == 1, within=5)
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
 
 
 # many browsers on few cores

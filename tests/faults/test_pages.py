@@ -168,6 +168,21 @@ async def test_a_page_that_hangs_again_and_again_loses_its_session(worker: Worke
 
 
 @pytest.mark.slow
+async def test_a_page_that_cannot_be_stopped_in_the_middle_of_a_frame_costs_its_own_session_only(worker: Worker, site: Site):
+    """A script that waits for an answer without letting go of the page ends at no command; its neighbours are drawn all the
+    same, and nothing is done to their pages meanwhile."""
+    async with undisturbed(worker, site) as neighbour:
+        before = held(neighbour).browser
+        driver = await opened(worker, site.url("/counter"))
+        while held(driver).browser is not before:  # the two have to share a display
+            driver = await opened(worker, site.url("/counter"))
+        waits = "const asked = new XMLHttpRequest(); asked.open('GET', '/never', false); asked.send()"
+        await script(driver, f"requestAnimationFrame(() => {{ {waits} }}); 0")
+        with pytest.raises((BrowserGone, PageUnresponsive)):
+            await driver.step(Wait(seconds=12))
+        assert before.alive
+
+
 async def test_a_frozen_renderer_costs_its_own_session_only(worker: Worker, site: Site):
     driver = await opened(worker, site.url("/counter"))
     renderer = await renderer_of(driver)
@@ -602,6 +617,26 @@ async def test_a_look_after_a_refusal_for_want_of_ours_has_the_page_loaded_again
     await driver.release()
 
 
+async def test_a_failure_of_ours_stays_ours_though_a_neighbour_reaches_the_same_website_meanwhile(
+    worker: Worker, site: Site
+):
+    driver = await opened(worker, site.url("/counter"))
+    egress = held(driver).egress
+    other = f"http://other.localhost:{site.port}/counter"
+    room, egress.max_connections = egress.max_connections, egress.counters.active
+    navigating = asyncio.create_task(driver.step(Navigate(url=other)))
+    try:
+        await until(lambda: egress.why("other.localhost", site.port) is not None, within=5)
+        egress._failures.forget("other.localhost", site.port)  # as when a connection of the neighbour's succeeds
+        with pytest.raises(Unavailable, match="already holds"):
+            await navigating
+    finally:
+        egress.max_connections = room
+    seen = await driver.look(image="none")
+    assert (seen.title, seen.navigation_error) == ("count 0", None)
+    await driver.release()
+
+
 async def test_a_page_that_lacks_a_part_for_want_of_ours_says_so_once(worker: Worker, site: Site):
     driver = await opened(worker, site.url("/counter"))
     egress = held(driver).egress
@@ -660,7 +695,7 @@ async def test_a_name_server_that_is_silent_is_no_fault_of_the_website(
     driver = await opened(worker, site.url("/counter"))
     names = held(driver).egress._names
     monkeypatch.setattr(names, "_resolver", silent)
-    monkeypatch.setattr(names, "_proof", "known.example")  # which had an address before
+    monkeypatch.setitem(names._proofs, "known.example", "known.example")  # which had an address before
     with pytest.raises(NetworkDown, match=r"no answer from DNS for shop\.example") as refusal:
         await driver.step(Navigate(url="http://shop.example/"))
     assert refusal.value.retry_after
@@ -672,7 +707,7 @@ async def test_a_name_server_that_is_silent_is_no_fault_of_the_website(
     seen = await driver.step(Navigate(url="http://shop.example/"))
     assert seen.navigation_error == "net::ERR_NAME_NOT_RESOLVED: no address for shop.example"
     monkeypatch.setattr(names, "_resolver", silent)
-    monkeypatch.setattr(names, "_proof", None)
+    names._proofs.clear()
     seen = await driver.step(Navigate(url="http://shop.example/"))
     assert seen.navigation_error == "net::ERR_NAME_NOT_RESOLVED: no answer from DNS for shop.example", "there never was any"
     await driver.release()

@@ -15,6 +15,7 @@ import psutil
 import pytest
 import uvloop
 
+from tests.processes import running
 from webgym.errors import BrowserError
 from webgym.server.process import ChromiumProcess
 
@@ -35,6 +36,30 @@ def test_what_a_process_says_is_heard_through_a_socket_and_its_folder_goes_with_
 
     uvloop.run(run())
     assert not tmp_path.exists()
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin"])
+def test_a_browser_counts_as_alive_until_it_has_ended_on_every_system(
+    system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    if system == "linux" != sys.platform:
+        pytest.skip("one cannot look at a dead process there without reaping it")
+
+    async def run() -> None:
+        left = tmp_path / "left"
+        starting = f"sleep 60 & echo $! > {left}; exec sleep 0.5"
+        process = await ChromiumProcess._spawn(["/bin/sh", "-c", starting], tmp_path)
+        await asyncio.sleep(0.2)
+        assert not process.exited.is_set()
+        child = int(left.read_text())
+        assert running(child)
+        await asyncio.wait_for(process.gone.wait(), 5)
+        assert process.exited.is_set()
+        assert not running(child)
+        await process.close()
+
+    monkeypatch.setattr(sys, "platform", system)
+    asyncio.run(run())
 
 
 def highest_descriptor() -> int:

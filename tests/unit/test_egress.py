@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -16,6 +17,7 @@ from webgym.errors import BadRequest, Forbidden
 from webgym.server.egress import Egress, EgressPolicy
 from webgym.server.egress.destinations import Address, Network
 from webgym.server.egress.failures import Failures, Refusal
+from webgym.server.egress.names import Names
 from webgym.server.egress.own import OwnNetworks, own_networks
 from webgym.server.egress.upstream import Upstream
 
@@ -310,7 +312,7 @@ async def test_whether_a_failure_is_ours_or_the_websites_is_told_by_who_was_sile
     async with Egress(EgressPolicy(), resolver=busy) as egress:
         assert await refused(egress, "a.example", 80) == "dns", "a machine without DNS has lost none"
         assert not ours(egress)
-        egress._names._proof = "known.example"
+        egress._names._proofs["known.example"] = "www.known.example"
         assert await refused(egress, "a.example", 80) == "resolver"
         assert ours(egress)
     async with Egress(EgressPolicy(), resolver=names()) as egress:
@@ -325,6 +327,36 @@ async def test_whether_a_failure_is_ours_or_the_websites_is_told_by_who_was_sile
     ):
         assert await refused(egress, "a.example", 80) == "upstream"
         assert not ours(egress)
+
+
+async def test_a_website_whose_own_name_servers_fall_silent_is_no_proof_that_all_have():
+    now, known = [0.0], [ip_address("127.0.0.1")]
+
+    async def resolve(name: str) -> list[Address]:
+        if now[0] and name.endswith("flaky.example"):
+            raise socket.gaierror(socket.EAI_AGAIN, "temporary failure in name resolution")
+        return known
+
+    async with Egress(EgressPolicy(), resolver=resolve, clock=lambda: now[0]) as egress:
+        assert await refused(egress, "cdn.flaky.example", 80) == "blocked", "but its address is known by now"
+        assert await refused(egress, "flaky.example", 80) == "blocked"
+        now[0] = 60.0
+        assert await refused(egress, "flaky.example", 80) == "dns"
+        assert await refused(egress, "www.flaky.example", 80) == "dns"
+
+
+async def test_a_worker_that_stood_still_while_it_connected_blames_nobody_for_its_own_silence():
+    async def resolve(name: str) -> list[Address]:
+        time.sleep(1.3)  # noqa: ASYNC251 - as if the whole process had been stopped
+        await asyncio.sleep(1)
+        return []
+
+    async with Egress(LOCAL, resolver=resolve, connect_within=0.1) as egress:
+        assert await refused(egress, "a.example", 80) == "overloaded"
+    asking = Names(resolve, clock=time.monotonic, within=0.1)
+    with pytest.raises(OSError, match="stood still") as late:
+        await asking.lookup("b.example")
+    assert late.value.errno == errno.ENOBUFS
 
 
 async def test_a_name_that_can_never_exist_is_not_asked_for():

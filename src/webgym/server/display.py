@@ -8,7 +8,8 @@ A full Chromium has no such command: it draws by itself, and is asked for a pict
 Invariants. One frame at a time in a browser, from its beginning to its end, whoever has stopped waiting for it: a second
 one ends the browser's drawing process, and the sixth time the browser. So that a page which cannot draw holds up no
 neighbour, it must first say that it is not busy, or have answered something just before; if it hangs in the middle of a
-frame all the same, Escape is pressed in it, then its scripts are stopped. Every wait has a deadline.
+frame all the same, Escape is pressed in it, then its scripts are stopped, and if others wait for their turn its process
+ends. Whoever waits longer than that is told so, and nothing is held against its own page. Every wait has a deadline.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Literal, TypeVar
 import msgspec
 import pybase64
 
-from webgym.errors import BrowserError
+from webgym.errors import BrowserError, Unavailable
 from webgym.server.cdp import Channel, ConnectionClosed, ProtocolError
 
 T = TypeVar("T")
@@ -50,7 +51,9 @@ RETRY_SECONDS = 0.02
 # In the middle of a frame: how long until a page is helped, first gently, and until the browser counts as past help.
 ESCAPE_SECONDS = 1.0
 STOP_SECONDS = 2.0
+CRASH_SECONDS = 2.0  # after that: a request that a script waits for without letting go of the page cannot be stopped
 LOST_SECONDS = 25.0
+TURN_SECONDS = 10.0  # until the pages before it have been drawn, or helped in all these ways
 GONE_SECONDS = 0.05  # until a frame whose page went away is over in the browser, too
 
 
@@ -86,6 +89,8 @@ class Display:
     def __init__(self, *, on_command: bool) -> None:
         self.on_command = on_command
         self._turn = asyncio.Lock()
+        self._drawn: Channel | None = None  # whose turn it is
+        self._waiting = 0  # how many wait for theirs
 
     @asynccontextmanager
     async def undisturbed(self) -> AsyncIterator[None]:
@@ -179,9 +184,12 @@ class Display:
         if not channel.awake:
             with contextlib.suppress(ProtocolError):  # a document that is being left: it is not busy
                 await channel.call("Runtime.evaluate", {"expression": "0"}, within=within)
-        if not await self._my_turn(LOST_SECONDS):
-            raise BrowserError(f"another page of the browser did not draw a frame in {LOST_SECONDS:g} s")
-        drawing = asyncio.ensure_future(_draw(channel, params))
+        if not await self._my_turn(TURN_SECONDS):
+            if self._drawn is channel:
+                raise BrowserError(f"the page did not draw a frame in {TURN_SECONDS:g} s")
+            raise Unavailable("another page of this browser has been drawn for too long", retry_after=1.0)
+        self._drawn = channel
+        drawing = asyncio.ensure_future(self._draw(channel, params))
         drawing.add_done_callback(self._ended)
         await asyncio.wait((drawing,), timeout=within)
         if not drawing.done():
@@ -190,32 +198,38 @@ class Display:
         channel.has_answered()
         return frame
 
+    async def _draw(self, channel: Channel, params: dict[str, object]) -> _Frame:
+        frame = asyncio.ensure_future(channel.call("HeadlessExperimental.beginFrame", params, _Frame, within=LOST_SECONDS))
+        for patience, help_out in ((ESCAPE_SECONDS, _press_escape), (STOP_SECONDS, _stop_scripts)):
+            await asyncio.wait((frame,), timeout=patience)
+            if frame.done():
+                break
+            help_out(channel)
+        while not frame.done():
+            await asyncio.wait((frame,), timeout=CRASH_SECONDS)
+            if self._waiting and not frame.done():
+                channel.post("Page.crash")
+        try:
+            return await frame
+        except ConnectionClosed:
+            await asyncio.sleep(GONE_SECONDS)
+            raise
+
     async def _my_turn(self, within: float) -> bool:
+        self._waiting += 1
         try:
             async with asyncio.timeout(within):
                 await self._turn.acquire()
         except TimeoutError:
             return False
+        finally:
+            self._waiting -= 1
         return True
 
     def _ended(self, drawing: asyncio.Future[_Frame]) -> None:
         self._turn.release()
         if not drawing.cancelled():
             drawing.exception()  # whoever stopped waiting does not want to know
-
-
-async def _draw(channel: Channel, params: dict[str, object]) -> _Frame:
-    frame = asyncio.ensure_future(channel.call("HeadlessExperimental.beginFrame", params, _Frame, within=LOST_SECONDS))
-    for patience, help_out in ((ESCAPE_SECONDS, _press_escape), (STOP_SECONDS, _stop_scripts)):
-        await asyncio.wait((frame,), timeout=patience)
-        if frame.done():
-            break
-        help_out(channel)
-    try:
-        return await frame
-    except ConnectionClosed:
-        await asyncio.sleep(GONE_SECONDS)
-        raise
 
 
 def _decoded(text: msgspec.Raw) -> bytes:

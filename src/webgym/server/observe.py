@@ -205,7 +205,9 @@ def explain(page: Page, egress: Egress) -> str | None:
     if error is None:
         return None
     if of_proxy(error):
-        failure = egress.why(*_destination(page.url))
+        where = _destination(page.url)
+        # What was ours stays ours, though a neighbour may have reached the same host since.
+        failure = egress.why(*where) or egress.was_short(*where, page.began - LAG_SECONDS)
         if failure is not None:
             if failure.kind == "shut":  # to ask again would not help
                 raise Forbidden(failure.text)

@@ -127,6 +127,7 @@ class Page:
         self.crashed = False
         self.closed = False
         self._downloading = False
+        self.began = 0.0  # the latest navigation
         self._pending_loader = ""
         self._document_request = ""
         self._status_of: tuple[str, int] | None = None
@@ -176,6 +177,7 @@ class Page:
     def begin_navigation(self) -> None:
         """A navigation was asked for; `navigating` holds until Chromium commits it, fails it or drops it."""
         self.navigating = True
+        self.began = time.monotonic()
         self.pristine = False
         self.starved = False
         self.navigation_error = None

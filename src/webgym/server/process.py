@@ -17,7 +17,7 @@ import shutil
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,11 +151,10 @@ class ChromiumProcess:
             undo.callback(their_words.close)
             keep_words = undo.enter_context(ExitStack())
             keep_words.callback(words.close)
-            pid = _spawn(arguments, _environment(folder), theirs, their_words)
+            with _batch() if in_batch else contextlib.nullcontext():
+                pid = _spawn(arguments, _environment(folder), theirs, their_words)
             killed = undo.enter_context(ExitStack())
             killed.callback(_kill_and_reap, pid)
-            if in_batch:
-                _run_in_batch(pid)
             record_group(folder, pid, Path(arguments[0]))
             ours.setblocking(False)
             _, connection = await loop.create_unix_connection(Connection, sock=ours)
@@ -244,13 +243,23 @@ def _spawn(arguments: list[str], environment: dict[str, str], channel: socket.so
         os.close(errors)
 
 
-def _run_in_batch(pid: int) -> None:
-    """Have Linux let each of its threads finish its turn before another one, woken meanwhile, takes its place. A picture
-    passes through four processes that wake each other, and a dozen sessions do that at once: every switch to the next in
-    the middle costs what the processor's caches hold. To be called before it has threads, which inherit it."""
+@contextlib.contextmanager
+def _batch() -> Iterator[None]:
+    """Have Linux let each thread of what is started here finish its turn before another one, woken meanwhile, takes its
+    place. A picture passes through four processes that wake each other, and a dozen sessions do that at once: every switch
+    to the next in the middle costs what the processor's caches hold. It is inherited, so this thread takes it on as long:
+    to change a browser that runs already would miss what it has begun, and `posix_spawn` knows no such policy."""
+    changed = False
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a container may forbid it: then it is only slower
-            os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0))
+            if os.sched_getscheduler(0) == os.SCHED_OTHER:  # and nobody has chosen another way for this server
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+                changed = True
+    try:
+        yield
+    finally:
+        if sys.platform == "linux" and changed:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -285,11 +294,13 @@ def _arguments(chromium: Chromium, folder: Path, *, sandbox: bool, switches: Seq
 
 def _reap(pid: int, loop: asyncio.AbstractEventLoop, process: ChromiumProcess) -> None:
     """Wait for the browser's end, then for that of all its processes (a thread of its own, as long as the browser)."""
-    if sys.platform == "linux":
-        # Seen dead but not yet reaped: its number cannot be another's while the rest of its group is ended.
-        with contextlib.suppress(ChildProcessError):
+    with contextlib.suppress(ChildProcessError):
+        if sys.platform == "linux":
+            # Seen dead but not yet reaped: its number cannot be another's while the rest of its group is ended.
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        end_group(pid)
+        else:  # where one cannot look without reaping, the number is still its group's
+            os.waitpid(pid, 0)
+    end_group(pid)
     _tell(loop, process.exited)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)

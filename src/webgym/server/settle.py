@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webgym.errors import BrowserError
 from webgym.server.cdp import ProtocolError
-from webgym.server.display import Picture
+from webgym.server.display import TURN_SECONDS, Picture
 from webgym.server.page import Page
 
 Cap = Literal["commit", "load", "quiet", "network"]
@@ -191,16 +191,17 @@ async def _rest(
     said = f"{{...rested, page: webgym.particulars(), answer: {answer}}}"
     expression = f"webgym.rest({wanted.wire()}).then((rested) => ({said}))"
     within = wanted.cap + grace
+    drawn_within = within + TURN_SECONDS + 5  # its neighbours' frames are not its own fault
 
     async def ask() -> tuple[_Rested, float]:
         return await page.frame.run(expression, _Rested, within=within), time.monotonic()
 
     try:
-        async with asyncio.timeout(within + 5):
+        async with asyncio.timeout(drawn_within):
             await page.frame.enter(within=within)  # now it has answered, and need not be asked whether it can draw
             if picture is None:
                 return *await page.drawing(ask()), None
             (rested, at), shot = await page.drawing_shot(ask(), picture)
     except TimeoutError as e:
-        raise BrowserError(f"the page was not drawn for {within + 5:g} s") from e
+        raise BrowserError(f"the page was not drawn for {drawn_within:g} s") from e
     return rested, at, None if shot is None else Early(shot, rested.answer)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +23,10 @@ Resolver = Callable[[str], Awaitable[list[Address]]]
 """Addresses of a name in the order to try them; OSError if there are none."""
 
 _ADDRESSES: Final = 8
+_PROOFS: Final = 8
 _PROOF_SECONDS: Final = 2.0  # in which whoever answers at all answers for a name that is known to be one
+_STILL_SECONDS: Final = 1.0
+STOOD_STILL: Final = "this worker stood still meanwhile"
 THREADS: Final = 128
 THREADS_A_DOMAIN: Final = 32
 
@@ -44,7 +48,7 @@ class _SystemResolver:
         self._running = {one: domain for one, domain in self._running.items() if not one.done()}
         if len(self._running) >= THREADS:
             raise OSError(errno.ENOBUFS, "too many lookups at once")
-        domain = ".".join(name.split(".")[-2:])
+        domain = _domain(name)
         if sum(other == domain for other in self._running.values()) >= THREADS_A_DOMAIN:
             raise socket.gaierror(socket.EAI_AGAIN, f"too many lookups in {domain} at once")
         try:
@@ -62,9 +66,19 @@ class _SystemResolver:
 system_resolver: Resolver = _SystemResolver()
 
 
+def _domain(name: str) -> str:
+    return ".".join(name.split(".")[-2:])
+
+
 def is_silence(error: OSError) -> bool:
     """Whether a lookup had no answer at all; that there is no such name is one."""
     return isinstance(error, TimeoutError) or error.errno == socket.EAI_AGAIN
+
+
+def stood_still(due: float) -> bool:
+    """Whether this process noticed a deadline much too late: it was stopped, or its machine was, and nobody was there to
+    hear the answer that may have come in time."""
+    return time.monotonic() - due > _STILL_SECONDS
 
 
 class Names:
@@ -84,19 +98,20 @@ class Names:
         self._within = within
         self._ttl = ttl
         self._size = size
-        self._proof: str | None = None  # the last name that had an address
+        self._proofs: OrderedDict[str, str] = OrderedDict()  # by domain, the last names that had an address
         self._known: OrderedDict[str, tuple[float, list[Address]]] = OrderedDict()
         self._asking: dict[str, asyncio.Task[list[Address] | OSError]] = {}
 
-    async def fell_silent(self) -> bool:
-        """Whether the resolver answers nobody any more: it is asked again for a name that it knew. One that never knew any
-        is not ours to miss: a machine without internet has none."""
-        if self._proof is None:
+    async def fell_silent(self, name: str) -> bool:
+        """Whether the resolver answers nobody any more: it is asked again for a name that it knew, of a domain that has
+        other name servers. One that never knew any is not ours to miss: a machine without internet has none."""
+        proof = next((one for domain, one in reversed(self._proofs.items()) if domain != _domain(name)), None)
+        if proof is None:
             return False
-        self._known.pop(self._proof, None)
+        self._known.pop(proof, None)
         try:
             async with asyncio.timeout(_PROOF_SECONDS):
-                await self.lookup(self._proof)
+                await self.lookup(proof)
         except OSError as e:
             return is_silence(e)
         return False
@@ -124,16 +139,20 @@ class Names:
         return answer
 
     async def _ask(self, name: str) -> list[Address] | OSError:
+        due = time.monotonic() + self._within
         try:
             async with asyncio.timeout(self._within):
                 addresses = (await self._resolver(name))[:_ADDRESSES]
         except OSError as e:
-            return e
+            return OSError(errno.ENOBUFS, STOOD_STILL) if isinstance(e, TimeoutError) and stood_still(due) else e
         except UnicodeError as e:  # a name the system's codec will not send
             return socket.gaierror(socket.EAI_NONAME, str(e))
         if not addresses:
             return socket.gaierror(socket.EAI_NONAME, "no address")
-        self._proof = name
+        self._proofs[_domain(name)] = name
+        self._proofs.move_to_end(_domain(name))
+        if len(self._proofs) > _PROOFS:
+            self._proofs.popitem(last=False)
         self._known[name] = (self._clock() + self._ttl, addresses)
         if len(self._known) > self._size:
             self._known.popitem(last=False)

@@ -31,7 +31,7 @@ from webgym.errors import Forbidden
 from webgym.server.egress.destinations import EgressPolicy, Host, Network, at, canonical_host, is_localhost, zone
 from webgym.server.egress.dialing import dial
 from webgym.server.egress.failures import Failure, Failures, Kind, Refusal
-from webgym.server.egress.names import Names, Resolver, is_silence, system_resolver
+from webgym.server.egress.names import STOOD_STILL, Names, Resolver, is_silence, stood_still, system_resolver
 from webgym.server.egress.own import Own, own_networks
 from webgym.server.egress.socks import Handshake
 from webgym.server.egress.splice import Side, Tally, join, reset
@@ -281,7 +281,9 @@ class Egress:
             return self.policy.refuses(host, port)
         return self.policy.refuses_address(host, host, port, own)
 
-    def _late(self, host: Host, port: int) -> Refusal:
+    def _late(self, host: Host, port: int, due: float) -> Refusal:
+        if stood_still(due):
+            return Refusal("overloaded", f"no connection to {at(host, port)}: {STOOD_STILL}")
         text = f"{at(host, port)} did not answer in {self._connect_within:g} s"
         return Refusal("timeout", f"net::ERR_CONNECTION_TIMED_OUT: {text}")
 
@@ -295,12 +297,13 @@ class Egress:
             # Nothing was asked about the website yet, so whatever is wrong is not wrong with it.
             kind: Kind = "shut" if sock.kind == "blocked" else "proxy"
             return Refusal(kind, f"net::ERR_PROXY_CONNECTION_FAILED: the proxy {upstream}: {sock.text}")
+        due = time.monotonic() + self._connect_within
         try:
             async with asyncio.timeout(self._connect_within):
                 answer = await upstream.ask(sock, host, port)
         except TimeoutError:  # many a proxy is silent because the website is
             sock.close()
-            return self._late(host, port)
+            return self._late(host, port, due)
         except BaseException:
             sock.close()
             raise
@@ -310,11 +313,12 @@ class Egress:
         return sock, answer
 
     async def _dial_in_time(self, host: Host, port: int, own: Sequence[Network]) -> socket.socket | Refusal:
+        due = time.monotonic() + self._connect_within
         try:
             async with asyncio.timeout(self._connect_within):
                 return await self._dial_host(host, port, own)
         except TimeoutError:
-            return self._late(host, port)
+            return self._late(host, port, due)
 
     async def _dial_host(self, host: Host, port: int, own: Sequence[Network]) -> socket.socket | Refusal:
         try:
@@ -324,7 +328,7 @@ class Egress:
                 return Refusal("overloaded", f"this machine cannot look up {host}: {e.strerror}")
             silent = is_silence(e)  # perhaps only the website's own name servers are
             said = "no answer from DNS" if silent else "no address"
-            kind: Kind = "resolver" if silent and await self._names.fell_silent() else "dns"
+            kind: Kind = "resolver" if silent and await self._names.fell_silent(str(host)) else "dns"
             return Refusal(kind, f"net::ERR_NAME_NOT_RESOLVED: {said} for {host}")
         reasons = {address: self.policy.refuses_address(host, address, port, own) for address in addresses}
         accepted = [address for address in addresses if reasons[address] is None]

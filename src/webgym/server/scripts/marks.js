@@ -5,10 +5,8 @@ let foreign = [];
 
 // A form has its fields by their names, and a document its forms: one called `parentNode` would lead its form back into itself.
 // So the way through a page is asked of the prototypes.
-const getter = (kind, property) => Object.getOwnPropertyDescriptor(kind.prototype, property).get;
 const parentOf = getter(Node, 'parentNode'), typeOf = getter(Node, 'nodeType'), shadowOf = getter(Element, 'shadowRoot');
 const firstOf = getter(Element, 'firstElementChild'), nextOf = getter(Element, 'nextElementSibling');
-const boxOf = Element.prototype.getBoundingClientRect;
 
 const above = (node) => parentOf.call(node) || (typeOf.call(node) === Node.DOCUMENT_FRAGMENT_NODE ? node.host : null);
 const contains = (outer, inner) => {

@@ -1,28 +1,33 @@
 // Telling when the page has come to rest, and what it says of itself then.
 
+// A document has its named images and forms as properties, before its own: one called `images` would hide all of them.
+const getter = (kind, property) => Object.getOwnPropertyDescriptor(kind.prototype, property).get;
+const imagesOf = getter(Document, 'images'), fontsOf = getter(Document, 'fonts');
+const animationsOf = Document.prototype.getAnimations, boxOf = Element.prototype.getBoundingClientRect;
+
 const inView = (box) =>
   box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
 
 // A transition or a finite animation a person would watch to its end, if that end is near.
 const moving = (left) => {
-  for (const animation of document.getAnimations().slice(0, 200)) {
+  for (const animation of animationsOf.call(document).slice(0, 200)) {
     if (animation.playState !== 'running' || !animation.effect) continue;
     const timing = animation.effect.getComputedTiming();
     if (timing.endTime === Infinity || animation.timeline !== document.timeline) continue;
     const rest = (timing.endTime - (animation.currentTime ?? 0)) / Math.abs(animation.playbackRate || 1);
     if (rest > left) continue;
     const target = animation.effect.target;
-    if (target && inView(target.getBoundingClientRect())) return Math.max(rest, 1);
+    if (target && inView(boxOf.call(target))) return Math.max(rest, 1);
   }
   return 0;
 };
 
 const imagesToCome = () => {
-  const images = document.images;
+  const images = imagesOf.call(document);
   for (let n = 0; n < Math.min(images.length, 500); n++) {
-    if (!images[n].complete && inView(images[n].getBoundingClientRect())) return true;
+    if (!images[n].complete && inView(boxOf.call(images[n]))) return true;
   }
-  return document.fonts.status === 'loading';
+  return fontsOf.call(document).status === 'loading';
 };
 
 // Whether words typed here may bring suggestions: those come after a pause, and nothing tells of them before.
@@ -68,6 +73,9 @@ const rest = ({ quiet, typing, cap }) => new Promise((resolve) => {
     resolve({ capped });
   };
   const check = () => {
+    try { look(); } catch { finish(true); } // or whoever asked would wait for ever
+  };
+  const look = () => {
     const now = performance.now();
     const left = cap - (now - started);
     if (left <= 0) return finish(true);
