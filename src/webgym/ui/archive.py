@@ -43,7 +43,7 @@ class Entry:
     iteration: int
     task: str
     replica: int
-    doing: Doing = "waiting"
+    doing: Doing = "planned"
     outcome: str = "unfinished"
     why: str = ""
     at: float = 0.0
@@ -155,7 +155,8 @@ class Archive:
         entry = self._entries.get(episode)
         if entry is None:
             return None
-        rulings = tuple(_ruling(one) for one in self._rulings.get(episode, {}).values())
+        judged = sorted(self._rulings.get(episode, {}).values(), key=lambda one: one.judged)
+        rulings = tuple(map(_ruling, judged))
         if entry.stored:
             try:
                 return _whole(self.run.episode(episode), entry, rulings)
@@ -198,8 +199,14 @@ class Archive:
         for episode, judgement in self._new_judgements():
             self._rulings.setdefault(episode, {})[judgement.judge] = judgement
             if (entry := self._entries.get(episode)) is not None:
-                verdict = judgement.verdict
-                self._put(replace(entry, reward=verdict.reward if verdict.kind == "scored" else None))
+                self._put(replace(entry, reward=self._reward(episode)))
+
+    def _reward(self, episode: str) -> int | None:
+        """Of the judge who scored it last, by the clock: folders are read in any order, and one who failed said nothing."""
+        scores = [
+            (one.judged, one.verdict.reward) for one in self._rulings[episode].values() if one.verdict.kind == "scored"
+        ]
+        return max(scores)[1] if scores else None
 
     def _new_judgements(self) -> Iterator[tuple[str, Judgement]]:
         for found in self.run.verdicts.logs():

@@ -21,17 +21,17 @@ def test_a_folder_is_drawn_as_it_grows(run: Run):
     archive = Archive(Run.open(run.path, read_only=True))
     board = FolderBoard(archive)
     archive.refresh(1)
-    assert [cell.doing for cell in board.cells()] == ["waiting"] * 3
+    assert [cell.doing for cell in board.cells()] == ["planned"] * 3
     before = board.cells()[2]
     first = make_episode(run, 0, steps=4)
     run.commit(first)
     run.add_judgement(Judgement(episode=first.id, judge="one", verdict=Scored(reward=1), judged=1.0))
     run.record(make_episode(run, 1).id, BROKEN)
     archive.refresh(1)
-    done, failed, waiting = board.cells()
+    done, failed, planned = board.cells()
     assert (done.doing, done.step, done.reward, done.label) == ("done", 4, 1, first.task.instruction)
     assert (failed.doing, failed.why) == ("failed", f"infrastructure: {BROKEN.reason}")
-    assert waiting is before, "what did not change is the same object"
+    assert planned is before, "what did not change is the same object"
     head = board.head()
     assert (head.total, head.ended, head.scored, head.passed, head.steps) == (3, 2, 1, 1, 4)
 
@@ -44,7 +44,7 @@ def test_a_withdrawn_record_is_taken_back(run: Run):
     archive.refresh(1)
     run.withdraw(episode.id, "again")
     archive.refresh(1)
-    assert [entry.doing for entry in archive.entries] == ["waiting"]
+    assert [entry.doing for entry in archive.entries] == ["planned"]
 
 
 def test_filters_and_pages(run: Run):
@@ -78,6 +78,24 @@ def test_a_judge_that_failed_gives_no_reward(run: Run):
     told = archive.detail(episode.id)
     assert told is not None
     assert [(one.reward, one.reason) for one in told.rulings] == [(None, "no answer")]
+
+
+def test_the_reward_shown_is_of_the_judge_who_scored_last_in_whatever_order_the_folder_is_read(run: Run):
+    grown(run, 1)
+    episode = make_episode(run, 0)
+    run.commit(episode)
+    watching = Archive(run)
+    watching.refresh(1)
+    said = (("z", Scored(reward=1)), ("m", Scored(reward=0)), ("a", Unscorable(reason="down")))
+    for at, (judge, verdict) in enumerate(said):
+        run.add_judgement(Judgement(episode=episode.id, judge=judge, verdict=verdict, judged=at))
+        watching.refresh(1)
+    for archive in (watching, Archive(run)):
+        archive.refresh(1)
+        assert [entry.reward for entry in archive.entries] == [0]
+        told = archive.detail(episode.id)
+        assert told is not None
+        assert [one.reward for one in told.rulings] == [1, 0, None]
 
 
 def test_a_damaged_episode_says_so_and_the_others_are_shown(run: Run):

@@ -1,6 +1,8 @@
 // The episodes of the run's folder, a page at a time.
 import { $, WORDS, colourOf, count, el, kindOf, lasting, say, symbol } from './dom.js'
 
+const AGAIN = 1500 // ms until the list is asked for again while files are still to be read
+
 export class List {
   constructor(go, open) {
     Object.assign(this, { go, open, asked: 0 })
@@ -25,7 +27,7 @@ export class List {
     for (const name of ['outcome', 'reward', 'website', 'page']) if (place.get(name)) query.set(name, place.get(name))
     const answer = await fetch(`/api/episodes?${query}`).catch(() => null)
     if (asked !== this.asked || !answer) return
-    if (!answer.ok) return say($('found'), 'There is no such filter.')
+    if (!answer.ok) return say($('found'), answer.status === 503 ? 'The folder cannot be read just now.' : 'There is no such filter.')
     const found = await answer.json()
     this.page = found.page
     $('lines').replaceChildren(...found.lines.map((line) => this.line(line, chosen)))
@@ -33,6 +35,7 @@ export class List {
     say($('page'), `page ${count(found.page)} of ${count(found.pages)}`)
     $('earlier').disabled = found.page <= 1
     $('later').disabled = found.page >= found.pages
+    if (found.unread) setTimeout(() => { if (asked === this.asked && !$('episodes').hidden) this.show(place, chosen) }, AGAIN)
   }
 
   line(line, chosen) {

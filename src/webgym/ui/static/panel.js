@@ -21,7 +21,7 @@ export class Panel {
     this.asking = true
     try {
       const answer = await fetch(`/api/episodes/${id}`)
-      if (id !== this.id) return
+      if (id !== this.id || answer.status === 503) return // what is shown stays while the folder cannot be read
       this.detail = answer.ok ? await answer.json() : null
     } catch {
       return // the stream tells that the connection is lost
