@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import dedent
 
 EXIT_USAGE = 2
@@ -373,6 +375,36 @@ def _usage() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
+    if sys.stdout is None:  # closed by whoever started us: what we would say goes nowhere
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - as long as this process
+    from webgym.errors import WebGymError
+
+    called = f"webgym {arguments[0]}" if arguments and arguments[0] in COMMANDS else "webgym"
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+        return status
+    except WebGymError as e:
+        sys.stderr.write(f"{called}: {e}\n")
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        if not _nobody_reads():
+            raise
+        _write_no_more()
+        return EXIT_UNREAD
+    except OSError as e:
+        # A file or folder that somebody named and the system refuses, or a full disk. Anything else is a fault of ours.
+        if e.filename is None and e.errno != errno.ENOSPC:
+            raise
+        if e.filename is None:
+            _write_no_more()
+        sys.stderr.write(f"{called}: {'' if e.filename is None else f'{e.filename}: '}{e.strerror}\n")
+        return EXIT_USAGE
+
+
+def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(_usage())
         return 0
@@ -386,24 +418,14 @@ def main(arguments: list[str] | None = None) -> int:
     if command is None:
         sys.stderr.write(f"webgym: there is no command {name!r}.\n\n{_usage()}")
         return EXIT_USAGE
-    from webgym.errors import WebGymError
+    if "--help" in rest or "-h" in rest or (name in PARTED and not rest):
+        sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
+    return command.run(rest)
 
-    try:
-        if "--help" in rest or "-h" in rest or (name in PARTED and not rest):
-            sys.stdout.write(f"{command.help}\n\nexamples:\n{_indented(command.examples)}\n\n")
-        status = command.run(rest)
-        sys.stdout.flush()
-        return status
-    except WebGymError as e:
-        sys.stderr.write(f"webgym {name}: {e}\n")
-        return EXIT_USAGE
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        if not _nobody_reads():
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be written goes nowhere
-        return EXIT_UNREAD
+
+def _write_no_more() -> None:
+    """What is still to be written to stdout goes nowhere: Python would try once more on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _nobody_reads() -> bool:

@@ -54,7 +54,7 @@ class Settings(BaseSettings):
 def load(kind: type[S], arguments: list[str], *, command: str) -> S:
     """Settings of a command; exits with help for `--help`, raises ConfigError for anything that does not fit."""
     arguments, file = _take_config(arguments)
-    values = _read(file) if file is not None else {}
+    values = _read(kind, file) if file is not None else {}
     source: CliSettingsSource[Any] = CliSettingsSource(kind, cli_prog_name=command, cli_exit_on_error=False)
     source.root_parser.add_argument(
         "--config", metavar="FILE", help="a YAML file of these settings; an option counts over it"
@@ -93,15 +93,17 @@ def _take_config(arguments: list[str]) -> tuple[list[str], Path | None]:
     return arguments[:n] + arguments[n + 2 :], Path(arguments[n + 1])
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(kind: type[Settings], path: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(path.read_text())
+        found = yaml.safe_load(path.read_text("utf-8"))
     except OSError as e:
         raise ConfigError(f"cannot read {path}: {e.strerror}") from e
-    except yaml.YAMLError as e:
+    except (yaml.YAMLError, ValueError) as e:  # the latter: bytes that are no text, a date that is none
         raise ConfigError(f"{path} is not YAML: {e}") from e
     if found is None:
         return {}
     if not isinstance(found, dict):
         raise ConfigError(f"{path} must hold settings by name, not a {type(found).__name__}")
+    if unknown := [name for name in found if name not in kind.model_fields]:
+        raise ConfigError("\n".join(f"{name}: there is no such setting" for name in unknown))
     return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +63,38 @@ def test_a_reader_who_has_had_enough_ends_it_without_a_word():
     command = f"{sys.executable} -m webgym.cli worlds show | true; exit ${{PIPESTATUS[0]}}"  # which reads nothing at all
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (cli.EXIT_UNREAD, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file here that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["worlds", "show"]])
+def test_a_full_disk_under_what_is_written_is_one_sentence(arguments: list[str]):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "webgym.cli", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30
+        )
+    assert done.returncode == cli.EXIT_USAGE
+    assert done.stderr.startswith("webgym")
+    assert done.stderr.endswith(": No space left on device\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_closed_stdout_is_no_error():
+    command = shlex.join([sys.executable, "-m", "webgym.cli", "worlds", "show"])
+    done = subprocess.run(f"{command} >&-", shell=True, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_folder_that_is_not_there_or_not_ours_is_named_and_no_traceback(tmp_path: Path):
+    file = tmp_path / "tasks.jsonl"
+    file.write_text("")
+    for arguments in (
+        ("tasks", "stats", str(file), "--plot", str(tmp_path / "missing" / "plot.svg")),
+        ("worlds", "tasks", "--out", "/dev/null/folder", "--tasks", "200"),
+    ):
+        done = webgym(*arguments)
+        assert done.returncode == cli.EXIT_USAGE
+        assert done.stderr.startswith(f"webgym {arguments[0]}: /")
+        assert done.stderr.count("\n") == 1
 
 
 def test_an_unknown_command_is_named_with_those_there_are():

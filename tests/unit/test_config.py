@@ -66,11 +66,21 @@ def test_what_is_wrong_is_named(arguments: list[str], named: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "named"), [("- a\n", "must hold settings by name"), ("a: [", "is not YAML"), ("prot: 1\n", "prot: ")]
+    ("text", "named"),
+    [
+        (b"- a\n", "must hold settings by name"),
+        (b"a: [", "is not YAML"),
+        (b"host: \xff\n", "is not YAML"),
+        (b"host: 2024-13-45\n", "is not YAML"),
+        (b"prot: 1\n", "prot: "),
+        (b"1: 2\n", "1: there is no such setting"),
+        (b"cli_args: [x]\n", "cli_args: there is no such setting"),
+        (b"model_cls: 3\n", "model_cls: there is no such setting"),
+    ],
 )
-def test_a_file_that_is_wrong_is_named(tmp_path: Path, text: str, named: str):
+def test_a_file_that_is_wrong_is_named(tmp_path: Path, text: bytes, named: str):
     file = tmp_path / "server.yaml"
-    file.write_text(text)
+    file.write_bytes(text)
     with pytest.raises(ConfigError, match=named):
         serve("--config", str(file))
 

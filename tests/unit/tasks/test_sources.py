@@ -354,7 +354,7 @@ def test_a_dataset_of_the_hub_is_read_like_a_file() -> None:
 
 def test_the_hub_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)  # as if it were not installed
-    with pytest.raises(ConfigError, match="pip install datasets"):
+    with pytest.raises(ConfigError, match=r"pip install .open-webgym\[tasks\]"):
         list(read_source("insta-v3", "hf:owner/name"))
 
 

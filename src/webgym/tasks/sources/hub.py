@@ -54,7 +54,7 @@ def _load(name: HubName) -> Iterable[object]:
     try:
         from datasets import load_dataset
     except ImportError as e:
-        raise ConfigError(f"{name}: reading from the hub needs the `datasets` package: pip install datasets") from e
+        raise ConfigError(f"{name}: reading from the hub needs the tasks extra: pip install 'open-webgym[tasks]'") from e
     try:
         found: Iterable[object] = load_dataset(name.name, name.config, split=name.split, streaming=True)
     except ValueError as e:
