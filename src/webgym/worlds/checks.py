@@ -1,7 +1,7 @@
 """The checks behind a fact: it was shown, it was said, it was done. Each fails closed and says what it missed.
 
-Text is compared after normalisation (case, white space, thousands separators, currency signs), numbers by value and as
-whole numbers: "12" is not in "112", and "$1,240.50" is in "it costs 1240.5 dollars".
+Text is compared after normalisation (case, white space, thousands separators, currency signs, units apart from their
+numbers), numbers by value and as whole numbers: "12" is not in "112", and "$1,240.50" is in "it costs 1240.5 dollars".
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from webgym.worlds.state import State
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?![\w]|\.\d)")
 _CURRENCY = re.compile(r"[$€£¥]\s?")
+_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(km²?|m[²³]?|cm|mm|kg|g|ml|l|w|gb|kb|min|h|kcal|tsp|bpm)(?!\w)")
+_SUPERLATIVE = re.compile(r"\b(?:\w+est|most|least|first|last)\b")
 
 
 def plain(text: str) -> str:
     """Text as it is compared."""
     text = text.casefold().replace("\N{NO-BREAK SPACE}", " ").replace("’", "'").replace("−", "-")
-    text = _THOUSANDS.sub("", _CURRENCY.sub("", text))
+    text = _UNIT.sub(r"\1 \2", _THOUSANDS.sub("", _CURRENCY.sub("", text)))
     return " ".join(text.split())
 
 
@@ -32,16 +34,41 @@ def number(text: str) -> float | None:
     return float(bare) if re.fullmatch(r"[-+]?\d+(\.\d+)?", bare) else None
 
 
-def contains(where: str, what: str) -> bool:
-    """Whether plain text `where` contains `what`, as whole words, or as a number of the same value."""
+def contains(where: str, what: str, *, as_text: bool = False) -> bool:
+    """Whether plain text `where` contains `what`, as whole words, or as a number of the same value.
+
+    `as_text` is for what only looks like a number, such as a version: 3.10 is neither 3.1 nor in 3.10.2."""
     wanted = plain(what)
     if not wanted:
         return False
+    if as_text:
+        return re.search(rf"(?<![\w.]){re.escape(wanted)}(?!\w|\.\d)", where) is not None
     value = number(what)
     if value is not None:
         numbers = (float(found) for found in _NUMBER.findall(where.replace("%", " ")))
         return any(abs(found - value) < 1e-9 for found in numbers)
     return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", where) is not None
+
+
+def chosen(where: str, names: Iterable[str]) -> str | None:
+    """Which of these names plain text `where` ends with, as its choice among them; names come back in plain text too.
+
+    Whoever compares names all there are, so that only the last can be the one chosen. But a list that names each once
+    chooses none, even if it happens to end with the right one: its end must say so, as in "and the lamp is the cheapest".
+    """
+    longest_first = sorted({plain(name) for name in names}, key=len, reverse=True)  # "oak lamp" is no mention of "oak"
+    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
+    found = list(re.finditer(pattern, where))
+    if not found:
+        return None
+    last = found[-1]
+    others = [match.end() for match in found if match.group() != last.group()]
+    if others and len(found) == len(others) + 1:
+        # A word that every entry of the list has, as in "lowest price of ...", says nothing of its last.
+        listed, end = where[: others[-1]], f"{where[others[-1] : last.start()]} {where[last.end() :]}"
+        if not {*_SUPERLATIVE.findall(end)} - {*_SUPERLATIVE.findall(listed)}:
+            return None
+    return last.group()
 
 
 @dataclass(frozen=True)
@@ -94,19 +121,23 @@ class Shown:
 
 @dataclass(frozen=True)
 class Says:
-    """The answer contains the text, or one of the other ways to say it. Whether it is short enough to be an answer at all
-    is asked once for all checks of a task, in `verify`."""
+    """The answer contains the text, or one of the other ways to say it; or, if it is one of several names to choose from,
+    ends with it. Whether the answer is short enough to be one at all is asked once for all checks of a task, in `verify`."""
 
     text: str
     others: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()  # all the names it is chosen from, its own among them
+    as_text: bool = False  # as in `contains`
 
     def problem(self, answer: str | None) -> str | None:
         said = plain(answer or "")
         if not said:
             return "there is no answer"
-        if any(contains(said, text) for text in (self.text, *self.others)):
-            return None
-        return f"the answer does not say {self.text!r}"
+        if not any(contains(said, text, as_text=self.as_text) for text in (self.text, *self.others)):
+            return f"the answer does not say {self.text!r}"
+        if self.over and (end := chosen(said, self.over)) != plain(self.text):
+            return f"the answer ends with {end!r}, not {self.text!r}" if end else f"the answer does not choose {self.text!r}"
+        return None
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,9 @@ class SetSettings(Settings):
 
     out: Path = Field(description="Folder for tasks.parquet, train.jsonl and test.jsonl.")
     seed: Seed = 0
-    tasks: Annotated[int, Field(ge=200, le=1_000_000)] = Field(catalogue.TRAIN, description="Train tasks, about.")
+    tasks: Annotated[int, Field(ge=200, le=1_000_000)] = Field(
+        catalogue.TRAIN, description="Train tasks, about; the test split scales with them."
+    )
     port: Annotated[int, Field(ge=1, le=65535)] = Field(PORT, description="Where the offline web will be served.")
     workers: Annotated[int, Field(ge=1, le=64)] = Field(os.cpu_count() or 1, description="Processes.")
 

@@ -76,14 +76,17 @@ class Maker(Generic[C]):
     def one(self, items: Sequence[T]) -> T:
         return self.some(items, 1)[0]
 
-    def find(self, page: str, subject: str, name: str, value: str, *others: str, shown: str = "") -> Fact:
+    def find(
+        self, page: str, subject: str, name: str, value: str, *others: str, shown: str = "", as_text: bool = False
+    ) -> Fact:
         """A fact to be found on a page and said: `make.find("/p/lamp", "Oak Lamp", "price", "$45.00")`.
 
-        `shown` is how the page writes the value, if that differs from how an answer would.
+        `shown` is how the page writes the value, if that differs from how an answer would; `as_text` is for a value that
+        only looks like a number.
         """
         return Fact(
             f"The {name} of {subject} is {value}.",
-            (Shown(self.host, page, (shown or value,), subject), Says(value, others)),
+            (Shown(self.host, page, (shown or value,), subject), Says(value, others, as_text=as_text)),
             f"{name} of {subject}: {value}",
         )
 

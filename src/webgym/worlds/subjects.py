@@ -27,6 +27,7 @@ class Known:
     others: tuple[str, ...] = ()  # other right ways to say it
     opener: tuple[Move, ...] = ()  # what brings it on screen, such as a tab
     at_once: bool = False  # it is on screen after the opener, in a dialog that looking further would close
+    as_text: bool = False  # it only looks like a number, as a version does: 3.10 is not 3.1
 
     @property
     def way(self) -> tuple[Move, ...]:
@@ -60,7 +61,9 @@ class Topic:
 
 
 def fact(make: Maker[Any], topic: Topic, known: Known) -> Fact:
-    return make.find(topic.href, topic.name, known.name, known.value, *known.others, shown=known.shown)
+    return make.find(
+        topic.href, topic.name, known.name, known.value, *known.others, shown=known.shown, as_text=known.as_text
+    )
 
 
 def named(make: Maker[Any], topic: Topic, text: str) -> Fact:
@@ -94,13 +97,21 @@ def about(make: Maker[Any], topic: Topic, knowns: Sequence[Known], count: int) -
     )
 
 
+def best_of(best: str, amounts: Sequence[tuple[str, float]], *, least: bool) -> tuple[str, Fact]:
+    """(What asks for it, the fact): which of these names has the least or the most. No ties.
+
+    The answer has to end with it, for it names the others as well."""
+    if len({amount for _, amount in amounts}) < len(amounts):
+        raise CannotMake("two are alike")
+    winner = (min if least else max)(amounts, key=lambda one: one[1])[0]
+    says = Says(winner, over=tuple(name for name, _ in amounts))
+    ask = f"at the end of the answer, which of them is the {best}"
+    return ask, Fact(f"Of these, {winner} is the {best}.", (says,), f"{best}: {winner}")
+
+
 def compared(make: Maker[Any], what: str, best: str, things: Sequence[tuple[Topic, Known, float]], *, least: bool) -> Group:
     """One number of each of several things, and which has the least or the most of it. No ties."""
-    if len({amount for _, _, amount in things}) < len(things):
-        raise CannotMake("two are alike")
+    verdict, best_fact = best_of(best, [(topic.name, amount) for topic, _, amount in things], least=least)
     facts, route = each(make, [(topic, known) for topic, known, _ in things])
-    winner = (min if least else max)(things, key=lambda thing: thing[2])[0]
-    verdict = Fact(f"Of these, {winner.name} is the {best}.", (Says(winner.name),), f"{best}: {winner.name}")
     names = listed([topic.spoken for topic, _, _ in things])
-    ask = f"the {what} of {names}, and which of them is the {best}"
-    return Group(ask, f"{what} compared".capitalize(), (*facts, verdict), route)
+    return Group(f"the {what} of {names}, and, {verdict}", f"{what} compared".capitalize(), (*facts, best_fact), route)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -15,7 +16,7 @@ from tests.processes import running
 from webgym.errors import ConfigError
 from webgym.types import Answered, Episode, Infra, Step, Unscorable, Wait
 from webgym.worlds import catalogue, state, tasks, verify
-from webgym.worlds.checks import Reached, Says, Shown, contains, plain
+from webgym.worlds.checks import Reached, Says, Shown, chosen, contains, plain
 from webgym.worlds.names import host_of
 from webgym.worlds.sites import KINDS
 from webgym.worlds.state import Record, State
@@ -227,12 +228,117 @@ def test_what_the_infrastructure_broke_is_not_scored():
         ("The OAK table", "oak", True),
         ("a soaking table", "oak", False),
         ("3.10%", "3.1", True),
+        ("180cm tall", "180", True),
+        ("a walk of 12.4km.", "12.4", True),
+        ("42m", "42", True),
+        ("1,240m²", "1240", True),
+        ("3m listeners", "3,000,000", False),
+        ("the 5th", "5", False),
+        ("A12m", "12", False),
+        ("380g of butter", "380 g", True),
+        ("it takes 1h 20min", "1 h 20 min", True),
         ("", "", False),
     ],
 )
 def test_text_is_compared_by_whole_words_and_numbers_by_value(where: str, what: str, expected: bool):
     assert contains(plain(where), what) is expected
     assert (Says(what).problem(where) is None) is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("3.10", True),
+        ("Python 3.10 or newer.", True),
+        (">=3.10", True),
+        ("3.1", False),
+        ("3.10.2", False),
+        ("2.3.10", False),
+    ],
+)
+def test_a_version_is_compared_as_text(answer: str, right: bool):
+    assert (Says("3.10", as_text=True).problem(answer) is None) is right
+
+
+def says(kind: str, generator: str, shape: tuple[int, ...]) -> Iterator[Says]:
+    """What answers to tasks of a generator must say, on a site of the kind."""
+    host = host_of(0, KINDS[kind], 11)
+    for number in range(80):
+        try:
+            task = tasks.make(TaskId(0, (host,), generator, shape, number))
+        except tasks.CannotMake:
+            continue
+        yield from (
+            check for group in task.groups for fact in group.facts for check in fact.checks if isinstance(check, Says)
+        )
+
+
+def test_sites_ask_for_versions_and_identifiers_as_text():
+    versions = [check for check in says("software", "lookup", (4,)) if check.text in ("3.10", "3.11", "3.12")]
+    identifiers = [check for check in says("papers", "lookup", (4,)) if "." in check.text and check.text[:4].isdecimal()]
+    for checks in (versions, identifiers):
+        assert checks
+        for check in checks:
+            assert check.problem(check.text) is None
+            assert check.problem(f"{check.text}0") is not None
+
+
+@pytest.mark.parametrize(("generator", "shape"), [("lookup", (4,)), ("collect", (4,))])
+def test_a_final_score_may_be_written_as_people_write_it(generator: str, shape: tuple[int, ...]):
+    scores = [check for check in says("league", generator, shape) if "–" in check.text]
+    assert scores
+    for check in scores:
+        for sign in ("–", "-", ":", " - ", " – "):
+            assert check.problem(f"It ended {check.text.replace('–', sign)}.") is None
+        assert check.problem("It ended 11–12.") is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_comparison_that_names_the_wrong_one_is_not_rewarded(kind: str):
+    """An answer that compares names every thing beside its number, so that the right name alone says nothing."""
+    host, generator = host_of(0, KINDS[kind], 11), "rates" if kind == "bank" else "compare"
+    winners_places = set()
+    for number in range(12):
+        try:
+            task = tasks.make(TaskId(0, (host,), generator, (4,), number))
+        except tasks.CannotMake:
+            continue
+        assert "at the end of the answer, which of them is the " in task.text
+        *numbers, verdict = task.groups[0].facts
+        (check,) = verdict.checks
+        assert isinstance(check, Says)
+        assert len(check.over) == 3
+        winners_places.add(check.over.index(check.text))
+        listing, best = "; ".join(fact.answer for fact in numbers), verdict.answer.removesuffix(check.text)
+        for name in check.over:
+            for end in (f"{best}{name}", f"So {name} is the {best.removesuffix(': ')} of all, as its number shows."):
+                scored = verify.verify(solved(task, answer=f"{listing}. {end}"))
+                assert scored.kind == "scored"
+                assert scored.reward == (name == check.text), (end, scored)
+                assert all(fact.met for fact in scored.facts[:-1])
+        scored = verify.verify(solved(task, answer=listing))
+        assert scored.kind == "scored"
+        assert scored.reward == 0, "a list alone says nothing of which is which"
+    assert len(winners_places) > 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Oak: 5, Oak Lamp: 6, Elm: 4. The cheapest is Elm.", "elm"),
+        ("Oak: 5, Oak Lamp: 6, Elm: 4. The cheapest is **Oak** ($5).", "oak"),
+        ("Oak: 5, Oak Lamp: 6, Elm: 4. The cheapest is the “Oak  lamp”.", "oak lamp"),
+        ("Oak: 5, Oak Lamp: 6, Elm: 4\n\nOak", "oak"),
+        ("Oak is 5, Oak Lamp is 6, and Elm, at 4, is the cheapest.", "elm"),
+        ("They cost 5, 6 and 4. So: Elm.", "elm"),
+        ("Oak: 5, Oak Lamp: 6, Elm: 4", None),
+        ("The cheapest is Oak. Oak Lamp: 6, Elm: 4", None),
+        ("They cost 5, 6 and 4.", None),
+        ("Oaken, Elmwood", None),
+    ],
+)
+def test_the_one_chosen_is_the_last_that_is_named_unless_it_is_a_mere_list(answer: str, expected: str | None):
+    assert chosen(plain(answer), ("Oak", "Elm", "Oak Lamp")) == expected
 
 
 def test_a_small_set_has_the_published_shape():

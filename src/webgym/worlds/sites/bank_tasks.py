@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from webgym.worlds.account import credentials, login_moves
 from webgym.worlds.checks import Says, Shown
-from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
+from webgym.worlds.making import Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Move, Open, Press, Search, See, Slide, Tick
 from webgym.worlds.sites.bank import branch_rows, kind
 from webgym.worlds.sites.bank_content import PURPOSES, Branch, House, Offer
+from webgym.worlds.subjects import best_of
 from webgym.worlds.words import FAMILY, GIVEN, listed, money
 
 
@@ -62,23 +63,20 @@ def lookup(make: Maker[House]) -> Draft:
 def compare(make: Maker[House]) -> Draft:
     """The interest rates of several products, and which is the lowest."""
     offers = make.some(make.content.offers, make.shape[0] - 1)
-    if len({offer.rate for offer in offers}) < len(offers):
-        raise CannotMake("two have the same rate")
-    facts = [
+    verdict, lowest = best_of("one with the lowest rate", [(offer.name, offer.rate) for offer in offers], least=True)
+    rates = tuple(
         Fact(
             f"The interest rate of the {offer.name} is {offer.rate:.2f}%.",
             (Shown(make.host, "/rates", (offer.name, f"{offer.rate:.2f}%"), offer.name), Says(f"{offer.rate:.2f}")),
             f"{offer.name}: {offer.rate:.2f}%",
         )
         for offer in offers
-    ]
-    lowest = min(offers, key=lambda offer: offer.rate)
-    facts.append(Fact(f"The lowest rate is that of the {lowest.name}.", (Says(lowest.name),), f"lowest: {lowest.name}"))
-    ask = f"the interest rates of {listed([f'the {offer.name}' for offer in offers])}, and which of these is the lowest"
+    )
+    ask = f"the interest rates of {listed([f'the {offer.name}' for offer in offers])}, and, {verdict}"
     route: tuple[Move, ...] = (Open("Rates"), *(See((offer.name, f"{offer.rate:.2f}%")) for offer in offers))
     return Draft(
         ("Find out {}.", "Use the table of rates to tell me {}.", "Report {}."),
-        (Group(ask, "Rates compared", tuple(facts), route),),
+        (Group(ask, "Rates compared", (*rates, lowest), route),),
     )
 
 

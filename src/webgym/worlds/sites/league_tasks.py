@@ -38,11 +38,16 @@ def _player(player: Player) -> Topic:
     return Topic(player.name, player.href, f"the player {player.name}", known)
 
 
+def _other_scores(match: Match) -> tuple[str, ...]:
+    """The score as others write it: 2-1, 2:1, with spaces or without."""
+    return tuple(match.score.replace("–", sign) for sign in ("-", ":", " - ", " : ", " – "))
+
+
 def _match(match: Match) -> Topic:
     known = [Known("referee", match.referee), Known("date", match.day.isoformat()), Known("kick-off time", match.time)]
     if match.goals:
-        score = (f"{match.goals[0]}-{match.goals[1]}", f"{match.goals[0]}:{match.goals[1]}")
-        known += [Known("number of spectators", str(match.crowd)), Known("final score", match.score, others=score)]
+        score = Known("final score", match.score, others=_other_scores(match))
+        known += [Known("number of spectators", str(match.crowd)), score]
     name = f"the match {match.name}"
     return Topic(match.name, match.href, name, tuple(known), (Search(match.name), Open(match.name)))
 
@@ -166,11 +171,9 @@ def follow(make: Maker[Season]) -> Draft:
         raise CannotMake("too few matches")
     facts = []
     for match in games:
-        others = tuple(match.score.replace("–", sign) for sign in ("-", ":", " - "))
+        says = Says(match.score, _other_scores(match))
         shown = Shown(make.host, club.href, (match.name, match.score), match.name)
-        facts.append(
-            Fact(f"{match.name} ended {match.score}.", (shown, Says(match.score, others)), f"{match.name}: {match.score}")
-        )
+        facts.append(Fact(f"{match.name} ended {match.score}.", (shown, says), f"{match.name}: {match.score}"))
     names = listed([match.name for match in games])
     route = (*_club(club).way, Press("Results"), *(See((match.name, match.score)) for match in games))
     return Draft(

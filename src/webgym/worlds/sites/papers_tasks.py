@@ -28,7 +28,7 @@ def _paper(paper: Paper) -> Topic:
             Known("submission date", paper.submitted),
             Known("DOI", paper.doi),
             Known("licence", paper.licence),
-            Known("identifier", paper.number),
+            Known("identifier", paper.number, as_text=True),
             Known(
                 "file size of version v1 in kB",
                 f"{paper.versions[0][2]}",

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from webgym.worlds import asking
 from webgym.worlds.cart import DELIVERY, Buyer, checkout_moves
-from webgym.worlds.checks import Says, Shown
+from webgym.worlds.checks import Shown
 from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Filter, Move, Open, Press, Search, See, SortBy
 from webgym.worlds.sites.shop import Product, Stock, kind
+from webgym.worlds.subjects import Known, Topic
 from webgym.worlds.words import CITIES, FAMILY, GIVEN, STREETS, listed, money
 
 
 def _to(product: Product) -> tuple[Move, ...]:
     return (Search(product.name), Open(product.name))
+
+
+def _priced(product: Product) -> Topic:
+    return Topic(product.name, product.href, f"the {product.name}", (Known("price", money(product.cents)),))
 
 
 def _particulars(make: Maker[Stock], product: Product, count: int) -> tuple[list[str], tuple[Fact, ...]]:
@@ -59,18 +65,15 @@ def lookup(make: Maker[Stock]) -> Draft:
 @kind.task("compare", [(3, 5)])
 def compare(make: Maker[Stock]) -> Draft:
     """The prices of several products, and which is the cheapest."""
-    products = make.some(make.content.products, make.shape[0] - 1)
-    if len({product.cents for product in products}) < len(products):
-        raise CannotMake("two cost the same")
-    cheapest = min(products, key=lambda product: product.cents)
-    prices = tuple(make.find(product.href, product.name, "price", money(product.cents)) for product in products)
-    verdict = Fact(f"The cheapest is the {cheapest.name}.", (Says(cheapest.name),), f"cheapest: {cheapest.name}")
-    names = listed([f"the {product.name}" for product in products])
-    route = tuple(move for product in products for move in (*_to(product), See((money(product.cents),))))
-    ask = f"what {names} cost, and which of them is the cheapest"
-    return Draft(
-        ("Find out {}.", "Compare and tell me {}.", "Before I order: {}?"),
-        (Group(ask, "Prices compared", (*prices, verdict), route),),
+    return asking.compare(
+        make,
+        make.content.products,
+        _priced,
+        "price",
+        lambda product: product.cents,
+        "cheapest",
+        ("Find out {}.", "Compare and tell me {}.", "Before I order, tell me {}."),
+        most=False,
     )
 
 

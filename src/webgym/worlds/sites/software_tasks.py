@@ -21,7 +21,7 @@ def _package(package: Package) -> Topic:
             Known("licence", package.licence),
             Known("number of weekly downloads", str(package.downloads), f"{package.downloads:,}"),
             Known("number of open issues", str(package.issues), f"{package.issues} open"),
-            Known("oldest Python version it works with", package.least, f"Python {package.least} or newer"),
+            Known("oldest Python version it works with", package.least, f"Python {package.least} or newer", as_text=True),
             Known("maintainer", package.maintainer),
         ),
     )
