@@ -5,6 +5,10 @@ run draws what it drew before. Tasks (or websites) stand in an order made by the
 order, longer than it needs, and takes the first usable ones of it. So no task comes twice before the order has been walked
 to its end, whatever is blocked in the meantime; then a new order begins.
 
+Tasks that are too few for two stretches stand in a ring made by the seed, for ever. Each iteration begins with the half that
+follows the last one's, in an order of its own, and goes on with the other half when that is used up. So two iterations in a
+row share a task only if there are not enough for both. Websites that are too few come again, each with other tasks.
+
 Only numbers are held: a row, a website and a band for each task, some megabytes for 300,000. Tasks are read when drawn.
 """
 
@@ -194,12 +198,24 @@ class Sampler:
         return walk, range(n * size // stretches, (n + 1) * size // stretches)
 
     def _tasks(self, stratum: Stratum, iteration: int, wanted: int) -> Iterator[tuple[int, int]]:
-        """Website and row of every task in an iteration's stretch."""
+        """Website and row of every task that an iteration may take."""
         size = len(stratum.rows)
         walk, positions = self._stretch(size, iteration, wanted)
-        for position in positions:
-            at = shuffled(position, size, f"{self._settings.seed} {stratum.name} {walk}")
+        key = f"{self._settings.seed} {stratum.name} {walk}"
+        small = len(positions) == size
+        order = self._halves(stratum, iteration) if small else (shuffled(position, size, key) for position in positions)
+        for at in order:
             yield stratum.sites[_place(stratum.starts, at)], stratum.rows[at]
+
+    def _halves(self, stratum: Stratum, iteration: int) -> Iterator[int]:
+        """All of a small set: the iteration's own half of the ring, the odd one, the other half."""
+        seed, size = self._settings.seed, len(stratum.rows)
+        half = size // 2
+        # The odd one is in neither this half nor the next, so it is taken before those that the next iteration begins with.
+        for begin, length in ((0, half), (2 * half, size % 2), (half, half)):
+            for n in range(length):
+                inside = shuffled(n, length, f"{seed} {stratum.name} half {iteration}")
+                yield shuffled((iteration * half + begin + inside) % size, size, f"{seed} {stratum.name} ring")
 
     def _websites(self, stratum: Stratum, iteration: int, wanted: int) -> Iterator[tuple[int, int]]:
         """Website and row, a task of each website of the stretch, then a second of each, until there are no more.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mixed = [task for pair in zip(train[:40], test, strict=True) for task in pair] + train[40:]
     write_tasks(path, mixed)
     return path
+
+
+@pytest.fixture(scope="module")
+def some(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Files of 1 to 60 training tasks."""
+    folder = tmp_path_factory.mktemp("small")
+    for size in range(1, 61):
+        write_tasks(folder / f"{size}.parquet", [make(n, f"https://site{n % 7}.example", 1) for n in range(size)])
+    return {size: folder / f"{size}.parquet" for size in range(1, 61)}
 
 
 def ids(tasks: list[Task]) -> list[str]:
@@ -86,14 +97,66 @@ def test_a_draw_is_reproducible_and_has_no_task_twice(file: Path, seed: int, cou
 def test_no_task_comes_back_before_the_walk_is_over_whatever_is_blocked_meanwhile(
     file: Path, seed: int, count: int, spare: float, shut: list[set[int]]
 ):
+    owned = math.ceil(count * (1 + spare))
     with Sampler.open(file, SamplerSettings(seed=seed, spare=spare)) as sampler:
-        iterations = max(1, 600 // max(1, round(count * (1 + spare))))
-        drawn = [
-            row
-            for n in range(iterations)
-            for row in sampler.rows(n, count, blocked=[f"site{k}.example" for k in shut[n % 12]])
-        ]
+        drawn: list[int] = []
+        iteration = 0
+        while (iteration + 1) * owned <= 600:  # as many iterations as the set holds with their spare
+            blocked = [f"site{k}.example" for k in shut[iteration % 12]]
+            drawn += sampler.rows(iteration, count, blocked=blocked)
+            iteration += 1
     assert len(drawn) == len(set(drawn))
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 700), spare=st.floats(0, 10))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_first_two_draws_share_no_more_than_they_must(file: Path, seed: int, count: int, spare: float):
+    with Sampler.open(file, SamplerSettings(seed=seed, spare=spare)) as sampler:
+        first, second = (set(sampler.rows(n, count)) for n in range(2))
+    size = min(count, 600)
+    assert len(first) == len(second) == size
+    assert len(first & second) == max(0, 2 * size - 600)  # the pigeonholes leave no fewer
+
+
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 60), count=st.integers(1, 60), start=st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_draws_in_a_row_from_a_small_set_share_no_more_than_they_must(
+    some: dict[int, Path], seed: int, size: int, count: int, start: int
+):
+    """A set is small if it does not hold two iterations with their spare."""
+    count = min(count, size)
+    with Sampler.open(some[size], SamplerSettings(seed=seed, spare=10)) as sampler:
+        draws = [set(sampler.rows(start + n, count)) for n in range(5)]
+    assert all(len(drawn) == count for drawn in draws)
+    if 2 * 11 * count > size:
+        assert [len(one & next_one) for one, next_one in pairwise(draws)] == [max(0, 2 * count - size)] * 4
+
+
+@pytest.mark.parametrize(("size", "shared"), [(2_000, 48), (2_048, 0), (2_500, 0), (1_024, 1_024)])
+def test_iterations_of_the_offline_webs_size_share_little(tmp_path: Path, size: int, shared: int):
+    write_tasks(tmp_path / "t.parquet", [make(n, f"https://site{n % 50}.example", 1) for n in range(size)])
+    with Sampler.open(tmp_path / "t.parquet", SamplerSettings()) as sampler:
+        draws = [set(sampler.rows(n, 1_024)) for n in range(7)]
+    assert [len(drawn) for drawn in draws] == [1_024] * 7
+    assert [len(one & next_one) for one, next_one in pairwise(draws)] == [shared] * 6
+
+
+@pytest.mark.parametrize(("size", "count"), [(5, 2), (5, 1), (5, 3), (6, 2), (59, 25), (60, 40)])
+def test_every_task_of_a_small_set_comes_as_often_as_the_next(some: dict[int, Path], size: int, count: int):
+    with Sampler.open(some[size], SamplerSettings(seed=2)) as sampler:
+        seen = Counter(row for n in range(60 * size // count) for row in sampler.rows(n, count))
+    assert len(seen) == size
+    assert min(seen.values()) > 40  # 60 each on average
+    assert max(seen.values()) < 80
+
+
+def test_what_is_blocked_in_a_small_set_is_replaced_from_all_of_it(file: Path):
+    with Sampler.open(file, SamplerSettings(seed=8)) as sampler:
+        draws = [set(sampler.rows(n, 290, blocked=["site2.example", "site4.example"])) for n in range(4)]
+        usable = set(sampler.rows(0, 600, blocked=["site2.example", "site4.example"]))
+    assert len(usable) == 580
+    assert all(len(drawn) == 290 and drawn <= usable for drawn in draws)
+    assert all(len(one & next_one) < 30 for one, next_one in pairwise(draws))
 
 
 def test_without_spare_a_walk_takes_every_training_task_and_no_test_task(file: Path):
