@@ -8,15 +8,17 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from typing import Final
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+SHORTEST_SECRET: Final = 12  # characters; hiding a shorter text would take ordinary words and numbers along
 _secrets: set[str] = set()
 _control = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def hide(secret: str | None) -> None:
-    """From now on this text is not written to any log."""
-    if secret:
+    """From now on this text is not written to any log, unless it is too short to be a secret."""
+    if secret and len(secret) >= SHORTEST_SECRET:
         _secrets.add(secret)
 
 

@@ -352,6 +352,7 @@ class Turn(Wire):
 
 
 CUT: Final = ("length", "max_tokens")  # how servers say in `finish` that a reply was cut off
+STOPPED_BY: Final = ("stop_string", "stop_token")  # our words where something else than the end of its turn ended it
 ABORTED: Final = ("abort", "error")  # and that they ended it themselves: what there is of it is not the model's reply
 
 
@@ -360,7 +361,7 @@ class Reply(Wire):
 
     text: str
     model: str = ""
-    finish: str = Field("stop", description="Why it ended, in the server's word.")
+    finish: str = Field("stop", description="Why it ended, in the server's word; STOPPED_BY are ours.")
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0

@@ -247,6 +247,7 @@ async def test_a_stop_text_ends_the_reply_before_it(client: Client):
     stop = next(whole[n : n + 2] for n in range(4, len(whole)) if whole[n : n + 2].isascii())
     body = await client.reply(max_tokens=24, ignore_eos=True, stop=[stop])
     assert body["choices"][0]["finish_reason"] == "stop"
+    assert body["choices"][0]["stop_reason"] == stop
     assert body["choices"][0]["message"]["content"] == whole[: whole.index(stop)]
 
 

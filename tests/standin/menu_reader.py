@@ -73,7 +73,7 @@ class MenuReader:
         body: dict[str, Any] = json.loads(await request.read())
         text = self._speaker.write(self._decide(_words(body)), SCREEN)
         message = {"role": "assistant", "content": text}
-        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+        usage = {"prompt_tokens": 0, "completion_tokens": 20, "total_tokens": 20}  # it reads words and counts no tokens
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return web.json_response(
             {"id": "1", "object": "chat.completion", "model": "policy", "choices": [choice], "usage": usage}

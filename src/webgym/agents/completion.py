@@ -2,8 +2,9 @@
 
 One text holds everything the model said, whatever a server did to it: thoughts that a reasoning parser split off come back
 between `<think>` tags, and calls that a tool parser split off come back as JSON between `<tool_call>` tags, arguments as
-they were sent. The text is then `rebuilt`: good to read, and not what the model said to the letter. Token ids and
-log-probabilities are kept if the server gave a finite one for each token, and dropped if not: half a record would be worse
+they were sent. The text is then `rebuilt`: good to read, and not what the model said to the letter. So is one that a stop
+string or stop token ended: the server took that away, and the model never said that its turn was over, which `finish` tells.
+Log-probabilities are kept if the server gave a finite one for each token, and dropped if not: half a record would be worse
 than none. Whatever a model says is a reply; only a body that is no completion is none.
 """
 
@@ -18,7 +19,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from webgym.agents.dialects.calls import CLOSE, OPEN
 from webgym.agents.dialects.dialect import CLOSE_THOUGHT, OPEN_THOUGHT
 from webgym.endpoint.replies import strict_json
-from webgym.types import CUT, Reply
+from webgym.types import ABORTED, CUT, STOPPED_BY, Reply
 
 
 class _Function(BaseModel):
@@ -39,7 +40,7 @@ class _Spoken(BaseModel):
 
 
 class _TokenLogprob(BaseModel):
-    logprob: float
+    logprob: float | None = None
 
 
 class _Logprobs(BaseModel):
@@ -49,6 +50,7 @@ class _Logprobs(BaseModel):
 class _Choice(BaseModel):
     message: _Spoken
     finish_reason: str | None = None
+    stop_reason: JsonValue = None  # vLLM's: the stop string, the stop token's id, or nothing if the model ended its turn
     logprobs: _Logprobs | None = None
     token_ids: list[int] | None = None
 
@@ -74,23 +76,22 @@ def read_completion(text: str, *, asked: str, seconds: float) -> Reply | None:
         return None
     choice, usage = said.choices[0], said.usage if isinstance(said.usage, _Count) else _Count()
     ids = tuple(choice.token_ids) if choice.token_ids else None
-    logprobs = tuple(t.logprob for t in choice.logprobs.content) if choice.logprobs and choice.logprobs.content else None
-    if logprobs is not None and not all(map(math.isfinite, logprobs)):
-        logprobs = None
+    logprobs = _logprobs(choice.logprobs)
     if ids is not None and logprobs is not None and len(ids) != len(logprobs):
         ids = logprobs = None
-    whole, rebuilt = _whole(choice.message, cut=choice.finish_reason in CUT)
+    whole, together = _whole(choice.message, cut=choice.finish_reason in CUT)
+    stopped = _stopped(choice)
     return Reply(
         text=whole,
         model=(said.model or asked)[:200],
-        finish=(choice.finish_reason or "")[:100],
+        finish=stopped or (choice.finish_reason or "")[:100],
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         seconds=seconds,
         prompt_token_ids=tuple(said.prompt_token_ids) if said.prompt_token_ids else None,
         token_ids=ids,
         logprobs=logprobs,
-        rebuilt=rebuilt,
+        rebuilt=together or stopped is not None,
     )
 
 
@@ -107,6 +108,21 @@ def _without_surrogates(text: str) -> str:
         return json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
     except (ValueError, RecursionError):
         return ""
+
+
+def _logprobs(told: _Logprobs | None) -> tuple[float, ...] | None:
+    given = [token.logprob for token in told.content] if told is not None and told.content else []
+    known = tuple(one for one in given if one is not None and math.isfinite(one))
+    return known if known and len(known) == len(given) else None
+
+
+def _stopped(choice: _Choice) -> str | None:
+    """How a reply ended that was stopped: the server's word for it is that of a model which ended its turn."""
+    if choice.finish_reason in (*CUT, *ABORTED) or isinstance(choice.stop_reason, bool):
+        return None
+    if isinstance(choice.stop_reason, str) and choice.stop_reason:
+        return STOPPED_BY[0]
+    return STOPPED_BY[1] if isinstance(choice.stop_reason, int) else None
 
 
 def _whole(message: _Spoken, *, cut: bool) -> tuple[str, bool]:

@@ -5,9 +5,11 @@
 
 Invariants. An episode stays with one replica, chosen by a hash of its id, so that the server's prefix cache serves it; it
 moves only while its replica is down, and returns when that is over. Every try has a deadline. A server that is busy
-(Retry-After) is waited for, one that is down is left alone for a while and another tried at once. A failure starts a budget
-of `patience` seconds, after which no try begins and `EndpointDown` is raised. Replies are never cached. The API key is in no
-log, error or reply.
+(Retry-After) is waited for, one that is down is left alone for a while and another tried at once. The while doubles with
+each failure in a row, and then one request at a time goes there until there is a reply: a replica that takes requests and
+never answers costs little. A failure starts a budget of `patience` seconds, after which no try begins and `EndpointDown` is
+raised. Replies are never cached. The API key is in no log, error or reply, unless it is too short to be a secret
+(`endpoint.transport`).
 
     408, 409, 425, 429, 5xx with Retry-After          the same replica, everyone pausing for as long as it asks
     the same, asking for longer than patience lasts   another replica; this one is left alone for as long as it asks
@@ -26,7 +28,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
@@ -40,9 +42,11 @@ from webgym.types import ABORTED, Reply
 
 log = logging.getLogger(__name__)
 
+DOUBLINGS: Final = 6  # of `avoid`, at most
+
 
 class ReplicaTotals(msgspec.Struct, frozen=True):
-    """What one replica has done so far. `seconds` is the time that answered tries took."""
+    """What one replica has done so far. `seconds` is the time that answered tries took. `down`: others are asked instead."""
 
     url: str
     replies: int = 0
@@ -59,11 +63,13 @@ class _Replica:
         self.url, self._transport, self.limits, self._clock = url, transport, limits, clock
         self._replies = self._failures = self._in_flight = self._prompt_tokens = self._completion_tokens = 0
         self._seconds = 0.0
+        self._failed_in_a_row = 0
         self._avoided_until = float("-inf")
 
     @property
     def down(self) -> bool:
-        return self._clock() < self._avoided_until
+        """It is left alone, or one request is finding out whether it is back."""
+        return self._clock() < self._avoided_until or (self._failed_in_a_row > 0 and self._in_flight > 0)
 
     @property
     def totals(self) -> ReplicaTotals:
@@ -78,32 +84,40 @@ class _Replica:
             self.down,
         )
 
-    def failed(self, avoid: float) -> None:
-        self._avoided_until = self._clock() + avoid
+    def avoid(self, seconds: float) -> None:
+        self._avoided_until = max(self._avoided_until, self._clock() + seconds)
+
+    def failed(self, began: float, avoid: float) -> None:
+        """A try that began then has failed: the replica is left alone, twice as long as after the failure before."""
+        # One that began before the avoiding ended tells nothing new: it was under way with the one that failed first, or
+        # there was no other replica to ask.
+        if not self._failed_in_a_row or began >= self._avoided_until:
+            self._failed_in_a_row += 1
+        self.avoid(avoid * 2.0 ** min(self._failed_in_a_row - 1, DOUBLINGS))
 
     async def try_once(self, body: Sequence[bytes], model: str) -> Reply:
-        async with self.limits.admit(0):
-            self._in_flight += 1
-            began = self._clock()
-            try:
-                text = await self._transport.post(body)
-                seconds = self._clock() - began
-                reply = read_completion(text, asked=model, seconds=seconds)
-                if reply is None:
-                    raise EndpointDown(f"model {model}: the answer is no chat completion: {text[:100]!r}")
-                if reply.finish in ABORTED:
-                    raise EndpointDown(f"model {model}: the server broke its reply off (finish reason {reply.finish!r})")
-            except asyncio.CancelledError:  # ours: it says nothing of the replica
-                raise
-            except BaseException:
-                self._failures += 1
-                raise
-            finally:
-                self._in_flight -= 1
+        self._in_flight += 1
+        began = self._clock()
+        try:
+            text = await self._transport.post(body)
+            seconds = self._clock() - began
+            reply = read_completion(text, asked=model, seconds=seconds)
+            if reply is None:
+                raise EndpointDown(f"model {model}: the answer is no chat completion: {text[:100]!r}")
+            if reply.finish in ABORTED:
+                raise EndpointDown(f"model {model}: the server broke its reply off (finish reason {reply.finish!r})")
+        except asyncio.CancelledError:  # ours: it says nothing of the replica
+            raise
+        except BaseException:
+            self._failures += 1
+            raise
+        finally:
+            self._in_flight -= 1
         self._replies += 1
         self._seconds += seconds
         self._prompt_tokens += reply.prompt_tokens
         self._completion_tokens += reply.completion_tokens
+        self._failed_in_a_row = 0
         self._avoided_until = float("-inf")
         said = self._transport.discreet(reply.text)
         return reply if said == reply.text else reply.model_copy(update={"text": said})
@@ -173,14 +187,21 @@ class Policy:
         while True:
             replica = next((replica for replica in order if not replica.down), order[failures % len(order)])
             try:
-                return await replica.try_once(body, settings.model)
+                async with replica.limits.admit(0):
+                    # A place may have become free because the one who had it found the replica down.
+                    if replica.down and any(not other.down for other in order):
+                        continue
+                    began = self._clock()
+                    return await replica.try_once(body, settings.model)
             except EndpointDown as e:
                 failures += 1
                 now, asked = self._clock(), e.retry_after or 0.0
                 give_up = min(give_up, now + settings.patience)
                 gone = e.retry_after is None or now + asked > give_up
-                if gone:
-                    replica.failed(asked or settings.avoid)
+                if gone and asked:
+                    replica.avoid(asked)
+                elif gone:
+                    replica.failed(began, settings.avoid)
                 # A pause at least once a round of the replicas, however short they are avoided.
                 alternative = gone and failures % len(order) and any(not other.down for other in order)
                 own = backoff(failures, first=settings.backoff, longest=settings.max_backoff, chance=self._chance)

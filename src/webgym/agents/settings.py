@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from webgym.agents.dialects import COMPACT, DialectName
+from webgym.logs import SHORTEST_SECRET
 
 
 class _Part(BaseModel):
@@ -29,7 +30,9 @@ class PolicySettings(_Part):
     urls: tuple[str, ...] = Field(("http://127.0.0.1:8000/v1",), min_length=1, description="One base address a replica.")
     model: Annotated[str, Field(min_length=1)] = Field("default", description="The model's name at the endpoint.")
     key_variable: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
-        None, description="The environment variable that holds the API key; none if the endpoint wants no key."
+        None,
+        description="The environment variable that holds the API key; none if the endpoint wants no key. "
+        f"A key of under {SHORTEST_SECRET} characters is taken for no secret: it is not hidden in logs and replies.",
     )
     sampling: PolicySampling = PolicySampling()
     extra_body: dict[str, JsonValue] = Field({}, description="Sent along with every request; wins over what we would send.")
@@ -42,7 +45,9 @@ class PolicySettings(_Part):
     patience: Annotated[float, Field(ge=0)] = Field(600.0, description="Seconds after a first failure to stop trying.")
     backoff: Annotated[float, Field(gt=0)] = Field(0.5, description="First pause; it doubles, jittered.")
     max_backoff: Annotated[float, Field(gt=0)] = Field(15.0, description="Longest pause of our own making.")
-    avoid: Annotated[float, Field(ge=0)] = Field(20.0, description="Seconds a replica that failed is left alone.")
+    avoid: Annotated[float, Field(ge=0)] = Field(
+        20.0, description="Seconds a replica that failed is left alone; they double with each failure in a row, to 64 times."
+    )
     max_reply_bytes: Annotated[int, Field(ge=1024)] = 16 << 20
 
     @field_validator("urls")

@@ -6,7 +6,8 @@
 Invariants. Every try has a deadline, every reply a cap on its size. An answer is a checked record or a typed error, never a
 guess. Limits count tries, not questions. A try is charged before it is made. A reply that arrived is stored before it is
 read, so that however often a run is killed, only calls under way are paid for again; equal questions at one time are asked
-once. The API key is in no log, error, repr or stored reply, even if the endpoint echoes it.
+once. The API key is in no log, error, repr or stored reply, even if the endpoint echoes it, unless it is too short to be a
+secret (`transport`).
 
 What is repeated, at most `tries` times in all and not after `patience` seconds:
 

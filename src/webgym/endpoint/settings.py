@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from webgym.logs import SHORTEST_SECRET
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -35,7 +37,9 @@ class EndpointSettings(_Part):
     url: str = Field("http://127.0.0.1:8000/v1", description="Base address; /chat/completions is added.")
     model: Annotated[str, Field(min_length=1)] = Field("default", description="The model's name at the endpoint.")
     key_variable: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
-        None, description="The environment variable that holds the API key; none if the endpoint wants no key."
+        None,
+        description="The environment variable that holds the API key; none if the endpoint wants no key. "
+        f"A key of under {SHORTEST_SECRET} characters is taken for no secret: it is not hidden in logs and replies.",
     )
     sampling: Sampling = Sampling()
     structure: Literal["json_schema", "json_object", "prompt"] = Field(

@@ -2,21 +2,26 @@
 
 Invariants. A try has a deadline and its answer a cap. Whether trying again makes sense is in the type of the error:
 `EndpointDown` for no connection, a broken or late answer, 408, 409, 425, 429 and 5xx (with `retry_after` if the endpoint
-asked for a pause), `EndpointRefused` for any other status. The API key is in no error and no answer, even if echoed.
+asked for a pause), `EndpointRefused` for any other status. The API key is in no error and no answer, even if echoed. One of
+under `SHORTEST_SECRET` characters is no secret and is not hidden: `EMPTY` or `1` is also what a model may have to say.
 """
 
 from __future__ import annotations
 
 import email.utils
+import logging
 import os
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final, Self
 
 from webgym.errors import ConfigError, EndpointDown, EndpointRefused
 from webgym.http1 import Answer, Http, HttpError, NotConnected
-from webgym.logs import hide
+from webgym.logs import SHORTEST_SECRET, hide
+
+log = logging.getLogger(__name__)
 
 AGAIN: Final = frozenset({408, 409, 425, 429})
 HIDDEN: Final = "[hidden]"
@@ -39,6 +44,7 @@ class Transport:
     ) -> None:
         self._url, self._doing, self._key, self._timeout = url, f"model {model}", key, timeout
         self._connect_timeout, self._cap = connect_timeout, max_reply_bytes
+        self._secret = key if key and len(key) >= SHORTEST_SECRET else None
 
     async def __aenter__(self) -> Self:
         secret = {"Authorization": f"Bearer {self._key}"} if self._key else {}
@@ -72,21 +78,30 @@ class Transport:
 
     def discreet(self, text: str) -> str:
         """The text without the key: an answer may also hold it escaped, so what was decoded is looked through again."""
-        return text.replace(self._key, HIDDEN) if self._key else text
+        return text.replace(self._secret, HIDDEN) if self._secret else text
 
     def _text(self, data: bytes) -> str:
         return self.discreet(data.decode(errors="replace"))
 
 
 def read_key(variable: str | None) -> str | None:
-    """The API key in that environment variable, from now on hidden in logs."""
+    """The API key in that environment variable, from now on hidden in logs if it is long enough to be a secret."""
     if variable is None:
         return None
     key = os.environ.get(variable, "")
     if not re.fullmatch(r"[\x21-\x7e]+", key):
         raise ConfigError(f"the environment variable {variable} must hold the API key: printable, without blanks")
+    if len(key) < SHORTEST_SECRET:
+        _warn_of_short(variable)
     hide(key)
     return key
+
+
+@cache  # once for each variable, however many clients read it
+def _warn_of_short(variable: str) -> None:
+    log.warning(
+        "the key in %s is shorter than %d characters: it is taken for no secret and not hidden", variable, SHORTEST_SECRET
+    )
 
 
 def backoff(failures: int, *, first: float, longest: float, chance: Callable[[], float]) -> float:

@@ -1,10 +1,11 @@
 """From a sample to the tokens a model is trained on.
 
 Invariant: the tokens are those of the rollout. If the server told its token ids, they are used as they are; otherwise the
-prompt is rendered with the checkpoint's own chat template, as the server did it, and the reply's text follows. A text that
-was put together from what a server took apart is nobody's words, and is never taught. The loss is on the last reply alone,
-its end-of-turn token included unless the reply was cut off. Images are opened for their size here, and decoded only when
-their batch is due.
+prompt is rendered with the checkpoint's own chat template, as the server did it, and the reply's text follows. A request may
+have had the server render it otherwise, so a rendered prompt of another length than the server counted is not the one that
+was asked, and nothing is taught on it. A text that a server took apart is nobody's words, and is never taught. The loss is
+on the last reply alone, its end-of-turn token included unless the reply was cut off or stopped. Images are opened for their
+size here, and decoded only when their batch is due.
 """
 
 from __future__ import annotations
@@ -21,9 +22,17 @@ from webgym.errors import ConfigError, StoreError
 from webgym.store.files import Disk
 from webgym.store.images import Images
 from webgym.store.samples import Sample
-from webgym.types import CUT, ImagePart, TextPart, Turn
+from webgym.types import CUT, STOPPED_BY, ImagePart, TextPart, Turn
 
-UNSAID: Final = "were taken apart by the model server's parsers, and what was said is not known to the letter"
+UNSAID: Final = (
+    "were taken apart by the model server (its parsers, a stop string or a stop token), and what was said is not known to "
+    "the letter"
+)
+OTHER_PROMPT: Final = (
+    "were asked in another prompt than is rendered here, by the model server's count of its tokens (model.policy.extra_body "
+    "or other limits for images change it); play with model.policy.token_ids, and the native trainer can learn them"
+)
+SPELLS_IMAGES: Final = "spell image tokens"
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,13 @@ class Encoded:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A sample that is not taught. The reason follows a number of samples in a sentence."""
+
+    reason: str
 
 
 class ImageFolders:
@@ -94,18 +110,26 @@ class Encoder:
         self._image_tokens = cache(lambda sha256: _image_tokens(processor, images.path(sha256)))
 
     def encode(self, sample: Sample) -> Encoded | None:
-        """The tokens of a sample; None if it is `unsaid`, or if its text spells image tokens of its own, which no model
-        could place."""
+        """The tokens of a sample; None if it is left out."""
+        row = self.read(sample)
+        return row if isinstance(row, Encoded) else None
+
+    def read(self, sample: Sample) -> Encoded | LeftOut:
+        """The tokens of a sample; left out if it is `unsaid`, if it was asked in another prompt than can be made of its
+        turns, or if its text spells image tokens of its own, which no model could place."""
         if unsaid(sample):
-            return None
+            return LeftOut(UNSAID)
         images = tuple(part.sha256 for turn in sample.prompt for part in turn.parts if part.kind == "image")
         counts = [self._image_tokens(sha256) for sha256 in images]
-        prompt = self._given_prompt(sample, counts) or self._rendered(sample.prompt, counts)
+        given = self._given_prompt(sample, counts)
+        prompt = given if given is not None else self._rendered(sample.prompt, counts)
         if prompt is None:
-            return None
+            return LeftOut(SPELLS_IMAGES)
+        if given is None and sample.reply.prompt_tokens not in (0, len(prompt)):  # 0: the server did not count
+            return LeftOut(OTHER_PROMPT)
         reply, logprobs = self._reply(sample)
         if self._image_id in reply:
-            return None
+            return LeftOut(SPELLS_IMAGES)
         return Encoded(
             ids=array("i", [*prompt, *reply]),
             reply=len(reply),
@@ -145,14 +169,14 @@ class Encoder:
             ids, logprobs = self._tokenizer(reply.text, add_special_tokens=False)["input_ids"], None
         else:
             ids, logprobs = list(reply.token_ids), reply.logprobs
-        if reply.finish not in CUT and (not ids or ids[-1] != self._end):
+        if reply.finish not in (*CUT, *STOPPED_BY) and (not ids or ids[-1] != self._end):
             ids = [*ids, self._end]
             logprobs = (*logprobs, math.nan) if logprobs is not None else None
         return ids, logprobs
 
 
 def unsaid(sample: Sample) -> bool:
-    """Whether nothing is known of what the model said but a text that was put together."""
+    """Whether nothing is known of what the model said but a text that the server took apart."""
     return sample.reply.rebuilt and sample.reply.token_ids is None
 
 

@@ -8,6 +8,7 @@ is there already is not run again: training is idempotent.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -24,6 +25,8 @@ from webgym.store.files import trouble
 from webgym.store.samples import Objective
 from webgym.train.checkpoint import OPTIMIZER, is_complete
 from webgym.types import Wire
+
+log = logging.getLogger(__name__)
 
 RESULT: Final = "train.json"
 BAD_CONFIG: Final = 2  # how a child ends that cannot do its job as asked
@@ -140,6 +143,12 @@ def nothing_to_learn(job: TrainJob, left_out: Mapping[str, int], held_back: int)
     why = [*left_out.items(), ("are of tasks that validation holds back", held_back)]
     told = ", ".join(f"{count} {reason}" for reason, count in why if count) or "there are none"
     return NothingToLearn(f"samples: none of {job.samples} can be trained on: {told}")
+
+
+def tell_left_out(left_out: Mapping[str, int]) -> None:
+    """Into the job's log: a job that learns from some of its samples says why it does not from the others."""
+    for reason, count in left_out.items():
+        log.warning("%d samples %s", count, reason)
 
 
 class Refused(Wire):

@@ -34,8 +34,8 @@ from webgym.train import shim
 from webgym.train.batches import Batch, Collator, ahead, cut, endless, held_back
 from webgym.train.checkpoint import OPTIMIZER, publishing
 from webgym.train.child import run_child
-from webgym.train.encoding import UNSAID, Encoded, Encoder, ImageFolders, load_processor, unsaid
-from webgym.train.job import RESULT, Progress, TrainJob, TrainResult, TrainSettings, nothing_to_learn
+from webgym.train.encoding import Encoded, Encoder, ImageFolders, LeftOut, load_processor
+from webgym.train.job import RESULT, Progress, TrainJob, TrainResult, TrainSettings, nothing_to_learn, tell_left_out
 from webgym.train.objectives import check, loss_of, token_logprobs
 from webgym.train.readiness import LORA, SHARDS
 from webgym.train.weights import (
@@ -117,15 +117,15 @@ def make_accelerator(settings: TrainSettings) -> Any:
 
 
 def load_data(job: TrainJob, processor: Any, images: ImageFolders, *, need_images: bool = False) -> Data:
-    """Every sample as tokens; those that are too long, or that no model could read, are counted and left out."""
+    """Every sample as tokens; those that are too long, or cannot be taught as they were said, are counted and left out."""
     encoder, settings = Encoder(processor, images), job.settings
     train: list[Encoded] = []
     validation: list[Encoded] = []
     left_out: Counter[str] = Counter()
     for sample in read_samples(job.samples):
-        row = encoder.encode(sample)
-        if row is None:
-            left_out[UNSAID if unsaid(sample) else "spell image tokens"] += 1
+        row = encoder.read(sample)
+        if isinstance(row, LeftOut):
+            left_out[row.reason] += 1
         elif len(row) > settings.max_tokens:
             left_out[f"are over max_tokens ({settings.max_tokens})"] += 1
         elif need_images and not row.images:
@@ -135,6 +135,7 @@ def load_data(job: TrainJob, processor: Any, images: ImageFolders, *, need_image
             (validation if held_back(row.task, settings.validation, settings.seed) else train).append(row)
     if not train:
         raise nothing_to_learn(job, left_out, len(validation))
+    tell_left_out(left_out)
     return Data(train, validation, left_out.total())
 
 

@@ -2,9 +2,9 @@
 
 Both trainers get the same samples. LLaMA-Factory gets them as text and makes tokens of it by itself, so a reply that was
 said in other tokens than its text comes to is taught in the latter; how many are is logged. What it cannot express is left
-out and counted: a reply that was cut off (it always teaches the end of the turn), one whose text a model server took apart,
-turns that do not alternate, and prompts over the limit (it would cut them). Its placeholders for media are set to words no
-page says, so that a page about HTML is not taken for a page of pictures.
+out and counted: a reply that was cut off (it always teaches the end of the turn), one whose text a model server took apart
+or whose prompt it rendered otherwise, turns that do not alternate, and prompts over the limit (it would cut them). Its
+placeholders for media are set to words no page says, so that a page about HTML is not taken for a page of pictures.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Final
 
 from webgym.store.samples import Sample, read_samples
 from webgym.train.batches import held_back
-from webgym.train.encoding import UNSAID, Encoder, ImageFolders, load_processor, unsaid
-from webgym.train.job import TrainJob, nothing_to_learn
+from webgym.train.encoding import Encoder, ImageFolders, LeftOut, load_processor
+from webgym.train.job import TrainJob, nothing_to_learn, tell_left_out
 from webgym.train.objectives import check
 from webgym.types import CUT, Turn
 
@@ -58,10 +58,12 @@ def write_data(job: TrainJob, folder: Path) -> Written:
             if not _expressible(sample):
                 left_out["are cut off, or not in turns"] += 1
                 continue
-            text = _as_text(sample)
-            said, row = encoder.encode(sample), encoder.encode(text)
-            if said is None or row is None:
-                left_out[UNSAID if unsaid(text) else "spell image tokens"] += 1
+            row, said = encoder.read(_as_text(sample)), encoder.read(sample)
+            if isinstance(row, LeftOut):
+                left_out[row.reason] += 1
+                continue
+            if isinstance(said, LeftOut):
+                left_out[said.reason] += 1
                 continue
             if len(row) + END_TOKENS > settings.max_tokens:
                 left_out[f"are over max_tokens ({settings.max_tokens})"] += 1
@@ -75,6 +77,7 @@ def write_data(job: TrainJob, folder: Path) -> Written:
             tokens += 0 if back else len(row)
     if not counts[TRAIN]:
         raise nothing_to_learn(job, left_out, counts[VALIDATION])
+    tell_left_out(left_out)
     if respelled:
         log.warning("%d of %d samples are taught in other tokens than they were said in", respelled, sum(counts.values()))
     (folder / "dataset_info.json").write_text(json.dumps(_description(), indent=2) + "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -39,8 +39,9 @@ async def other() -> AsyncIterator[PolicyServer]:
         yield running
 
 
-def at(*servers: PolicyServer, **changes: Any) -> Policy:
-    return Policy(PolicySettings(**{"urls": tuple(server.url for server in servers), "model": "m", **QUICK, **changes}))
+def at(*servers: PolicyServer, clock: Callable[[], float] = time.monotonic, **changes: Any) -> Policy:
+    chosen = {"urls": tuple(server.url for server in servers), "model": "m", **QUICK, **changes}
+    return Policy(PolicySettings(**chosen), clock=clock)
 
 
 async def test_a_reply_comes_with_its_tokens_and_its_time(server: PolicyServer) -> None:
@@ -81,10 +82,15 @@ async def test_token_ids_and_logprobs_are_asked_for_and_kept(server: PolicyServe
     [
         (r'{"choices": [{"message": {"content": "half \ud800 a character"}}]}', "half ? a character"),
         ('{"choices": [{"message": {"content": "x"}, "logprobs": {"content": [{"logprob": -Infinity}]}}]}', "x"),
+        (
+            '{"choices": [{"message": {"content": "x"}, "logprobs": {"content": [{"logprob": -1}, {"logprob": null}]}}]}',
+            "x",
+        ),
+        ('{"choices": [{"message": {"content": "x"}, "stop_reason": {"kind": "end"}}]}', "x"),
         ('{"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": null}}', "x"),
         ('{"choices": [{"message": {"content": null}}]}', ""),
     ],
-    ids=["surrogate", "infinite logprob", "no count", "silence"],
+    ids=["surrogate", "infinite logprob", "null logprob", "odd stop reason", "no count", "silence"],
 )
 async def test_an_odd_completion_is_still_a_reply(server: PolicyServer, body: str, text: str) -> None:
     server.plan = [web.Response(text=body)]
@@ -92,8 +98,37 @@ async def test_an_odd_completion_is_still_a_reply(server: PolicyServer, body: st
         reply = await policy.ask(PROMPT, episode="e")
     assert reply.text == text
     assert reply.logprobs is None
+    assert not reply.rebuilt
     assert isinstance(dialect("qwen3_vl").read(reply.text, Screen(1280, 768)), Invalid)
     assert len(server.bodies) == 1
+
+
+async def test_token_ids_stay_where_a_log_probability_is_missing(server: PolicyServer) -> None:
+    server.more = {"token_ids": [5, 6], "logprobs": {"content": [{"token": "a", "logprob": -1}, {"token": "b"}]}}
+    async with at(server, token_ids=True, logprobs=True) as policy:
+        reply = await policy.ask(PROMPT, episode="e")
+    assert (reply.token_ids, reply.logprobs) == ((5, 6), None)
+
+
+@pytest.mark.parametrize(
+    ("told", "finish", "rebuilt"),
+    [
+        ({"stop_reason": None}, "stop", False),
+        ({"stop_reason": "</tool_call>"}, "stop_string", True),
+        ({"finish_reason": "tool_calls", "stop_reason": "</tool_call>"}, "stop_string", True),
+        ({"stop_reason": 151643}, "stop_token", True),
+        ({"stop_reason": 0}, "stop_token", True),
+        ({"finish_reason": "length", "stop_reason": "</tool_call>"}, "length", False),
+    ],
+    ids=["end token", "stop string", "stop string in a call", "stop token", "the first token", "cut"],
+)
+async def test_a_reply_that_a_stop_string_ended_is_told_from_one_that_the_model_ended(
+    server: PolicyServer, told: dict[str, Any], finish: str, rebuilt: bool
+) -> None:
+    server.more = told
+    async with at(server) as policy:
+        reply = await policy.ask(PROMPT, episode="e")
+    assert (reply.text, reply.finish, reply.rebuilt) == (WAIT, finish, rebuilt)
 
 
 async def test_calls_and_thoughts_that_the_server_split_off_come_back_into_the_text(server: PolicyServer) -> None:
@@ -248,6 +283,124 @@ async def test_an_episode_moves_while_its_replica_is_down_and_returns(server: Po
     assert sum(totals.failures for totals in policy.totals) == 1
 
 
+class Clock:
+    """Time passes when the test says so: what is asked does not depend on how quick the machine is."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def home_of(policy: Policy, server: PolicyServer, other: PolicyServer) -> tuple[PolicyServer, PolicyServer]:
+    """The replica of episode e, and the one that it is not."""
+    await policy.ask(PROMPT, episode="e")
+    home, away = (server, other) if server.bodies else (other, server)
+    home.bodies.clear()
+    return home, away
+
+
+async def test_a_replica_that_hangs_is_asked_less_and_less_often(server: PolicyServer, other: PolicyServer) -> None:
+    clock = Clock()
+    async with at(server, other, clock=clock, timeout=0.5, avoid=40.0) as policy:
+        hung, away = await home_of(policy, server, other)
+        hung.latency = 60.0
+        asked = []
+        for _ in range(20):
+            before = len(hung.bodies)
+            assert (await policy.ask(PROMPT, episode="e")).text == WAIT
+            if len(hung.bodies) > before:
+                asked.append(clock.now)
+            clock.now += 10.0
+    assert asked == [0.0, 40.0, 120.0]
+    assert (len(hung.bodies), len(away.bodies)) == (3, 20)
+
+
+async def test_a_reply_ends_the_doubling(server: PolicyServer, other: PolicyServer) -> None:
+    clock = Clock()
+    async with at(server, other, clock=clock, avoid=40.0) as policy:
+        home, _ = await home_of(policy, server, other)
+        for passing in (40.0, 80.0):
+            home.plan = [web.Response(status=500)]
+            await policy.ask(PROMPT, episode="e")
+            clock.now += passing
+        for plan, down in (([], 0), ([web.Response(status=500)], 1)):
+            home.plan = plan
+            await policy.ask(PROMPT, episode="e")
+            assert sum(totals.down for totals in policy.totals) == down
+        clock.now += 40.0
+        assert not any(totals.down for totals in policy.totals)
+    assert len(home.bodies) == 4
+
+
+async def test_the_time_that_a_replica_is_left_alone_has_a_bound(server: PolicyServer, other: PolicyServer) -> None:
+    clock = Clock()
+    async with at(server, other, clock=clock, avoid=1.0) as policy:
+        home, _ = await home_of(policy, server, other)
+        for _ in range(10):
+            home.plan = [web.Response(status=500)]
+            await policy.ask(PROMPT, episode="e")
+            assert not home.plan
+            clock.now += 64.0
+
+
+async def test_requests_that_fail_together_are_one_failure_of_the_replica(server: PolicyServer, other: PolicyServer) -> None:
+    clock = Clock()
+    async with at(server, other, clock=clock, timeout=0.5, avoid=40.0) as policy:
+        hung, away = await home_of(policy, server, other)
+        hung.latency = 60.0
+        await asyncio.gather(*(policy.ask(PROMPT, episode="e") for _ in range(8)))
+        assert (len(hung.bodies), len(away.bodies)) == (8, 8)
+        assert any(totals.down for totals in policy.totals)
+        clock.now += 40.0
+        assert not any(totals.down for totals in policy.totals)
+
+
+async def test_what_a_replica_asks_for_itself_is_not_multiplied(server: PolicyServer, other: PolicyServer) -> None:
+    clock = Clock()
+    async with at(server, other, clock=clock, avoid=40.0, patience=5.0) as policy:
+        home, _ = await home_of(policy, server, other)
+        home.plan = [web.Response(status=503, headers={"Retry-After": "100"}) for _ in range(3)]
+        for _ in range(3):
+            await policy.ask(PROMPT, episode="e")
+            assert any(totals.down for totals in policy.totals)
+            clock.now += 100.0
+            assert not any(totals.down for totals in policy.totals)
+    assert not home.plan
+
+
+async def test_those_who_wait_for_a_place_at_a_replica_that_hangs_go_elsewhere_when_that_is_known(
+    server: PolicyServer, other: PolicyServer
+) -> None:
+    async with at(server, other, timeout=1.0, avoid=600.0, concurrency=1) as policy:
+        hung, away = await home_of(policy, server, other)
+        hung.latency = 60.0
+        replies = await asyncio.gather(*(policy.ask(PROMPT, episode="e") for _ in range(3)))
+        assert [reply.text for reply in replies] == [WAIT] * 3
+        assert (len(hung.bodies), len(away.bodies)) == (1, 3)
+        assert sum(totals.failures for totals in policy.totals) == 1
+        # Their places were given back: were one lost, the replica that has only one would take nobody any more.
+        assert [replica.limits.slots.locked() for replica in policy._replicas] == [False, False]
+
+
+async def test_one_request_finds_out_whether_a_replica_is_back_while_the_others_go_elsewhere(
+    server: PolicyServer, other: PolicyServer
+) -> None:
+    clock = Clock()
+    async with at(server, other, clock=clock, timeout=1.0, avoid=40.0) as policy:
+        hung, away = await home_of(policy, server, other)
+        hung.plan = [web.Response(status=500), "slow"]
+        await policy.ask(PROMPT, episode="e")
+        clock.now += 40.0
+        await asyncio.gather(*(policy.ask(PROMPT, episode="e") for _ in range(8)))
+        assert (len(hung.bodies), len(away.bodies)) == (2, 9)
+        clock.now += 80.0
+        await policy.ask(PROMPT, episode="e")
+        await asyncio.gather(*(policy.ask(PROMPT, episode="e") for _ in range(8)))
+    assert (len(hung.bodies), len(away.bodies)) == (11, 9)
+
+
 async def test_no_more_requests_are_under_way_than_allowed(server: PolicyServer) -> None:
     server.latency = 0.05
     async with at(server, concurrency=3) as policy:
@@ -275,6 +428,17 @@ async def test_the_key_is_sent_and_never_shown(
     assert SECRET not in caplog.text
     assert "status 500" in caplog.text
     assert SECRET in logs._secrets
+
+
+@pytest.mark.parametrize("key", ["EMPTY", "1"])
+async def test_a_key_that_is_no_secret_changes_nothing_that_the_model_says(
+    server: PolicyServer, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("POLICY_KEY", key)
+    server.key, server.reply = key, "The basket is EMPTY: 1 of 1 gone."
+    async with at(server, key_variable="POLICY_KEY") as policy:
+        reply = await policy.ask(PROMPT, episode="e")
+    assert (reply.text, reply.prompt_tokens) == (server.reply, 100)
 
 
 async def test_a_missing_key_is_said_before_anything_is_sent(server: PolicyServer) -> None:

@@ -330,6 +330,35 @@ async def test_the_key_is_nowhere_to_be_found(
         assert SECRET not in text
 
 
+@pytest.mark.parametrize("key", ["EMPTY", "1", '"', "apples", "eleven-long"])
+async def test_a_key_that_is_no_secret_changes_nothing_that_is_said(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str], key: str
+) -> None:
+    monkeypatch.setenv("SHORT_KEY", key)
+    server.key, server.script = key, [GOOD]
+    logs.start("DEBUG")
+    async with at(server, key_variable="SHORT_KEY", cache=tmp_path) as model:
+        answer = await model.ask(QUESTION, Count, version="t.1")
+        stored = model.known(QUESTION, Count, version="t.1")
+    logging.getLogger("webgym.test").error("the basket is EMPTY, 1 apples, eleven-long")
+    logging.basicConfig(handlers=[], force=True)
+    assert answer.value == stored == Count(count=3, unit="apples")
+    assert "the basket is EMPTY, 1 apples, eleven-long" in capfd.readouterr().err
+
+
+async def test_a_key_too_short_to_hide_is_warned_of_once(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SHORT_KEY_TO_WARN_OF", "EMPTY")
+    monkeypatch.setenv("LONG_KEY", SECRET)
+    for variable in ("LONG_KEY", "SHORT_KEY_TO_WARN_OF", "SHORT_KEY_TO_WARN_OF"):
+        async with at(server, key_variable=variable):
+            pass
+    (said,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert "SHORT_KEY_TO_WARN_OF" in said
+    assert "EMPTY" not in said
+
+
 async def test_many_askers_of_a_misbehaving_server_all_get_a_typed_end(tmp_path: Path) -> None:
     async with StandIn(faults=MISBEHAVING, slow_seconds=2) as server:
         async with at(server, cache=tmp_path, concurrency=8, timeout=1.0) as model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 from tests.unit.train.learning import make_images, make_sample
 from webgym.agents.completion import read_completion
 from webgym.errors import ConfigError
-from webgym.train.encoding import Encoder, ImageFolders, load_processor, unsaid
-from webgym.types import Reply, TextPart, Turn
+from webgym.train.encoding import OTHER_PROMPT, Encoder, ImageFolders, LeftOut, load_processor, unsaid
+from webgym.types import ImagePart, Reply, TextPart, Turn
 
 
 @pytest.fixture
@@ -120,6 +121,59 @@ def test_a_text_that_was_put_together_is_learned_only_by_the_tokens_that_the_mod
     told = make_sample(images, 1, reply=reply.model_copy(update={"token_ids": (5, 6)}))
     assert not unsaid(told)
     assert encoder.encode(told).ids.tolist()[-3:-1] == [5, 6]
+
+
+@pytest.mark.parametrize("stop", ["</tool_call>", 5], ids=["string", "token"])
+def test_an_end_of_turn_that_the_model_never_said_is_not_taught(parts, stop: str | int) -> None:
+    _, encoder, images = parts
+    choice = {"message": {"content": "<tool_call>{}"}, "finish_reason": "stop", "stop_reason": stop}
+    reply = read_completion(json.dumps({"choices": [choice]}), asked="m", seconds=0.0)
+    assert reply is not None
+    assert encoder.encode(make_sample(images, 1, reply=reply)) is None, "its text is not all that was said"
+    told = reply.model_copy(update={"token_ids": (7, 6, 5), "logprobs": (-1.0, -2.0, -3.0)})
+    row = encoder.encode(make_sample(images, 1, reply=told))
+    assert row.ids.tolist()[-row.reply :] == [7, 6, 5]
+    assert row.logprobs == (-1.0, -2.0, -3.0)
+
+
+def test_a_rendered_prompt_of_another_length_than_the_server_counted_is_left_out(parts) -> None:
+    _, encoder, images = parts
+    sample = make_sample(images, 1)
+    row = encoder.encode(sample)
+    count = len(row) - row.reply
+
+    def told(**changes: object) -> object:
+        return encoder.read(make_sample(images, 1, reply=sample.reply.model_copy(update=changes)))
+
+    assert told(prompt_tokens=0) == row, "a server that counts nothing contradicts nothing"
+    assert told(prompt_tokens=count) == row
+    for other in (count - 1, count + 4):
+        assert told(prompt_tokens=other) == LeftOut(OTHER_PROMPT)
+    ids = tuple(row.ids.tolist()[:count])
+    known = told(prompt_tokens=count + 4, prompt_token_ids=(1, 2, 3, 4, *ids), token_ids=(5,))
+    assert known.ids.tolist()[: count + 4] == [1, 2, 3, 4, *ids], "the prompt that was asked is known to the letter"
+
+
+def test_the_embedded_server_counts_a_prompt_as_it_is_rendered_here(parts, model: Path) -> None:
+    from webgym.train.serving.prompt import Prompter
+    from webgym.train.serving.settings import EngineSettings
+    from webgym.train.serving.wire import ChatMessage
+
+    processor, encoder, images = parts
+
+    def sent(part: TextPart | ImagePart) -> dict[str, object]:
+        if part.kind == "text":
+            return {"type": "text", "text": part.text}
+        data = base64.b64encode(images.get(part.sha256)).decode()
+        return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+
+    prompter = Prompter(model, processor.image_token_id, EngineSettings())
+    for n in range(3):
+        sample = make_sample(images, n)
+        turns = [{"role": turn.role, "content": [sent(part) for part in turn.parts]} for turn in sample.prompt]
+        asked = prompter.read(tuple(ChatMessage.model_validate(turn) for turn in turns)).ids.tolist()
+        row = encoder.encode(sample)
+        assert row.ids.tolist()[: -row.reply] == asked
 
 
 def test_limits_of_pixels_change_how_many_tokens_an_image_is(model: Path, tmp_path: Path) -> None:

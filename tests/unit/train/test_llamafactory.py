@@ -65,6 +65,22 @@ def test_a_text_that_was_put_together_is_left_out_also_where_its_tokens_are_know
         write_data(job, tmp_path)
 
 
+def test_what_was_asked_in_another_prompt_is_left_out_also_where_its_tokens_are_known(model: Path, tmp_path: Path) -> None:
+    sample = make_sample(make_images(tmp_path / "images"), 1)
+    row = Encoder(load_processor(model), ImageFolders((tmp_path / "images",))).encode(sample)
+    assert row is not None
+    asked = (9, *row.ids[: -row.reply])
+    counted = sample.reply.model_copy(update={"prompt_tokens": len(asked)})
+    known = counted.model_copy(update={"prompt_token_ids": asked, "token_ids": (5, 6)})
+    odd = [sample.model_copy(update={"reply": reply}) for reply in (counted, known)]
+    write_samples(tmp_path / "samples.parquet", [sample, *odd])
+    written = write_data(make_job(tmp_path, model, 3, SETTINGS), tmp_path)
+    assert (written.samples, written.left_out) == (1, 2)
+    write_samples(tmp_path / "samples.parquet", odd)
+    with pytest.raises(NothingToLearn, match=r"2 were asked in another prompt .* the native trainer"):
+        write_data(make_job(tmp_path, model, 2, SETTINGS), tmp_path)
+
+
 def test_what_it_cannot_express_is_counted_and_left_out(model: Path, tmp_path: Path) -> None:
     sample = make_sample(make_images(tmp_path / "images"), 1)
     write_samples(tmp_path / "samples.parquet", [sample, *odd_ones(sample)])

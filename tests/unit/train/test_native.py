@@ -206,6 +206,24 @@ def test_texts_that_were_put_together_are_counted_and_left_out(model: Path, tmp_
         native.load_data(job, load_processor(model), ImageFolders(job.images))
 
 
+def test_samples_that_were_asked_in_another_prompt_are_counted_and_left_out(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    images = make_images(tmp_path / "images")
+    other = make_sample(images, 1, reply=Reply(text="So.", prompt_tokens=7))
+    write_samples(tmp_path / "samples.parquet", [make_sample(images, 5), other, other])
+    job = make_job(tmp_path, model)
+    data = native.load_data(job, load_processor(model), ImageFolders(job.images))
+    assert (len(data.train), data.left_out) == (1, 2)
+    assert "2 samples were asked in another prompt" in caplog.text
+    write_samples(tmp_path / "samples.parquet", [other, other])
+    with pytest.raises(
+        NothingToLearn,
+        match=r"2 were asked in another prompt .*\(model\.policy\.extra_body .* play with model\.policy\.token_ids",
+    ):
+        native.load_data(job, load_processor(model), ImageFolders(job.images))
+
+
 def test_samples_that_are_too_long_are_counted_and_left_out(model: Path, tmp_path: Path) -> None:
     job = make_job(tmp_path, model, 8)
     data = native.load_data(job, load_processor(model), ImageFolders(job.images))

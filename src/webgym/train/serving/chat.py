@@ -48,7 +48,7 @@ def ask_of(
 def completion_of(request: ChatRequest, ask: Ask, answer: Answer, tokenizer: Any) -> Completion:
     """The reply. As with vLLM, ids and log-probabilities include the end token, and the text ends before what stopped it."""
     text = tokenizer.decode(answer.ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-    cuts = [place for stop in request.stops if (place := text.find(stop)) >= 0]
+    cuts = [(place, stop) for stop in request.stops if (place := text.find(stop)) >= 0]
     prompt, count = len(ask.prompt.ids), len(answer.ids)
     return Completion(
         id=f"chatcmpl-{secrets.token_hex(12)}",
@@ -56,8 +56,9 @@ def completion_of(request: ChatRequest, ask: Ask, answer: Answer, tokenizer: Any
         model=request.model,
         choices=(
             Choice(
-                message=Spoken(content=text[: min(cuts)] if cuts else text),
+                message=Spoken(content=text[: min(cuts)[0]] if cuts else text),
                 finish_reason=answer.finish,
+                stop_reason=min(cuts)[1] if cuts else _other_end(ask, answer, tokenizer.eos_token_id),
                 logprobs=_logprobs(answer, tokenizer) if request.logprobs else None,
                 token_ids=answer.ids if request.return_token_ids else None,
             ),
@@ -65,6 +66,12 @@ def completion_of(request: ChatRequest, ask: Ask, answer: Answer, tokenizer: Any
         usage=Usage(prompt_tokens=prompt, completion_tokens=count, total_tokens=prompt + count),
         prompt_token_ids=tuple(ask.prompt.ids.tolist()) if request.return_token_ids else None,
     )
+
+
+def _other_end(ask: Ask, answer: Answer, eos: int | None) -> int | None:
+    """The end token of a reply, if it is not the one that ends a turn."""
+    last = answer.ids[-1]
+    return last if last in ask.ends and last != eos else None
 
 
 def _stop_finder(tokenizer: Any, stops: Sequence[str]) -> Callable[[list[int]], bool]:

@@ -109,6 +109,7 @@ class Choice(Wire):
     index: Literal[0] = 0
     message: Spoken
     finish_reason: Finish
+    stop_reason: str | int | None = Field(None, description="What stopped it; None: the end of its turn, or its limit.")
     logprobs: Logprobs | None = None
     token_ids: tuple[int, ...] | None = None
 
