@@ -422,14 +422,14 @@ async def test_a_browser_whose_display_is_taken_for_long_is_not_a_frozen_one(
 ):
     monkeypatch.setattr(display, "TURN_SECONDS", 0.5)
     async with pool_of(chromium.find(None), tmp_path / "root") as pool:
-        pool.switches, pool.patience, pool.limits = display.ON_COMMAND, 2.0, BrowserLimits(warm=1)
+        pool.switches, pool.patience, pool.limits = display.ON_COMMAND, 5.0, BrowserLimits(warm=1)
         await pool.start()
         (browser,) = pool.browsers
         keeping = asyncio.create_task(pool.maintain())
         try:
             async with browser.display.undisturbed():  # as a page does that is being drawn
                 await browser.drop(browser.spares.popleft())
-                await asyncio.sleep(4)
+                await asyncio.sleep(7)  # longer than its keeper waits for an answer
                 assert browser.alive
                 assert len(browser.contexts) <= 1, "what could not be made is not kept"
             await until(lambda: len(browser.spares) == 1, within=5)
