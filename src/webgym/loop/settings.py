@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 from webgym.agents.settings import AgentSettings, PolicySampling
 from webgym.config import Settings
@@ -34,7 +34,14 @@ class Evaluation(BaseModel):
     tasks: Path | None = Field(None, description="A task file of its own; the training tasks' file if unset.")
     count: Annotated[int, Field(ge=1)] | None = Field(None, description="Test tasks, in the file's order; all if unset.")
     repeats: Annotated[int, Field(ge=1, le=1024)] = Field(1, description="Episodes of each test task.")
-    sampling: PolicySampling | None = Field(None, description="How the tested model draws its replies.")
+    sampling: PolicySampling | None = Field(
+        None, description="How the tested model draws its replies; what is not named here is as in training."
+    )
+
+    @field_serializer("sampling")
+    def _as_named(self, sampling: PolicySampling | None) -> dict[str, object] | None:
+        """Only what was named: the rest is not the defaults that the object holds."""
+        return None if sampling is None else sampling.model_dump(exclude_unset=True)
 
     def due(self, version: int, last: int) -> bool:
         """Whether the model after so many updates is evaluated."""
@@ -117,11 +124,13 @@ class LoopSettings(RolloutParts):
     def _asking(self, url: str | None, sampling: PolicySampling | None) -> AgentSettings:
         """The agent's settings with the model server that the loop runs."""
         policy, variable = self.model.policy, self.serving.key_variable
+        # By what was named, and not by what is None: that leaves a value to the server.
+        named = sampling.model_dump(exclude_unset=True) if sampling is not None else {}
         changed = {
             "urls": (url,) if url is not None else policy.urls,
             "model": self.serving.model,
             "key_variable": variable if variable and os.environ.get(variable) else None,
-            "sampling": sampling or policy.sampling,
+            "sampling": policy.sampling.model_copy(update=named),
         }
         return self.model.model_copy(update={"policy": policy.model_copy(update=changed)})
 

@@ -74,6 +74,25 @@ def test_the_tested_model_may_draw_its_replies_otherwise():
     assert (train.temperature, test.temperature) == (1.0, 0.0)
 
 
+def test_what_evaluation_does_not_name_of_the_sampling_is_as_in_training():
+    given = [
+        "--model.policy.sampling.max-tokens=48",
+        "--model.policy.sampling.top-k=-1",
+        "--model.policy.sampling.top-p=0.5",
+    ]
+    chosen = settings(*given, "--evaluation.sampling.temperature=0")
+    test = chosen.rollout("test", 0, Path("r"), Path("t")).model.policy.sampling
+    assert (test.temperature, test.top_p, test.top_k, test.max_tokens) == (0.0, 0.5, -1, 48)
+    kept = LoopSettings.model_validate_json(chosen.model_dump_json())
+    assert kept.rollout("test", 0, Path("r"), Path("t")).model.policy.sampling == test, "what is remembered says the same"
+
+
+def test_evaluation_can_leave_a_value_to_the_server():
+    told = {"run": "r", "tasks": "t", "checkpoint": "m", "evaluation": {"sampling": {"top_k": None}}}
+    test = LoopSettings.model_validate(told).rollout("test", 0, Path("r"), Path("t")).model.policy.sampling
+    assert (test.top_k, test.top_p) == (None, 0.99)
+
+
 def test_the_first_and_the_last_model_are_always_evaluated():
     assert [n for n in range(8) if Evaluation(every=3).due(n, 7)] == [0, 3, 6, 7]
     assert not any(Evaluation(every=0).due(n, 7) for n in range(8))
