@@ -40,7 +40,7 @@ class BenchSettings(Settings):
         None, description="Folder of stored replies; judge-replies beside the run if unset. A new one shows the full cost."
     )
     give_up_after: Annotated[int, Field(ge=1)] = Field(
-        20, description="Stop when the model was down for so many episodes in a row."
+        20, description="Stop when the model was down for so many episodes in a row, or could score none of so many."
     )
     out: Path | None = Field(None, description="Folder for the figures and the plot; beside the run if unset.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"

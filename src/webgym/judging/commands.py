@@ -49,7 +49,7 @@ async def _judge(settings: JudgeRunSettings) -> int:
 
     from webgym.judging.assembly import BLOCKED, rubric_judge
     from webgym.judging.programmatic import WorldsJudge
-    from webgym.judging.running import Judge, Patience, judge_all, waiting
+    from webgym.judging.running import Judge, Patience, has_scored, judge_all, waiting
     from webgym.rollout.blocking import BlockList
     from webgym.store import Run
 
@@ -69,6 +69,7 @@ async def _judge(settings: JudgeRunSettings) -> int:
             judge = model = await stack.enter_async_context(opened)
         todo = await asyncio.to_thread(waiting, run, judge.name, iteration=settings.iteration, again=settings.again)
         todo = todo[: settings.limit]
+        patience.has_scored = await asyncio.to_thread(has_scored, run, judge.name)
         console.print(f"Judge: {judge.name}", highlight=False, markup=False)
         if not todo:
             console.print("Nothing to do: this judge has scored every episode that can be scored.")

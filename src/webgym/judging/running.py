@@ -4,8 +4,10 @@ Invariants. An episode is judged once by a judge unless the verdict was `Unscora
 next run judges it again. A judgement is on the disk before its episode counts as done, so however the process ends, nothing
 that was paid for is lost and nothing is judged twice. At most `at_a_time` episodes are in memory.
 
-When the model has been down for so many episodes in a row, the rest is left for another time. A refusal that would meet
-every question alike (a wrong key, an unknown model) stops at once, as does a spent budget.
+When the model has been down for so many episodes in a row, the rest is left for another time. So it is when as many replies
+or refusals were of no use and no episode has been scored yet: a judge that has scored one can judge, and what it cannot
+score then is that episode's own. A refusal that would meet every question alike (a wrong key, an unknown model) stops at
+once, as does a spent budget.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from webgym.errors import BudgetSpent, EndpointDown, EndpointRefused, StoreError, WebGymError
+from webgym.errors import BudgetSpent, EndpointDown, EndpointRefused, StoreError, UnusableReply, WebGymError
 from webgym.store import Run
 from webgym.types import Episode, Judgement, Task, Unscorable
 
@@ -39,7 +41,9 @@ class Patience:
     """Watches how the endpoints do and says when to stop."""
 
     give_up_after: int
+    has_scored: bool = False  # an episode, now or before
     down: int = 0  # episodes in a row
+    useless: int = 0  # episodes that got no verdict although the model answered
     stopped: str | None = None
 
     def trouble(self, error: WebGymError) -> None:
@@ -50,10 +54,14 @@ class Patience:
                 self.stop(f"the model was down for {self.down} episodes in a row, the last time so: {error}")
         elif isinstance(error, BudgetSpent) or (isinstance(error, EndpointRefused) and error.status not in OF_THE_REQUEST):
             self.stop(str(error))
+        elif isinstance(error, UnusableReply | EndpointRefused):
+            self.useless += 1
+            if self.useless >= self.give_up_after and not self.has_scored:
+                self.stop(f"none of {self.useless} episodes could be scored, the last one so: {error}")
 
     def relief(self) -> None:
         """An episode was scored."""
-        self.down = 0
+        self.down, self.has_scored = 0, True
 
     def stop(self, why: str) -> None:
         self.stopped = self.stopped or why
@@ -103,6 +111,12 @@ def waiting(run: Run, judge: str, *, iteration: int | None = None, again: bool =
         and record.stored
         and record.outcome.kind in SCORABLE
     ]
+
+
+def has_scored(run: Run, judge: str, *, iteration: int | None = None) -> bool:
+    """Whether a judge has scored an episode. Blocks."""
+    planned = {one.id for one in run.planned(iteration)}
+    return any(said.verdict.kind == "scored" and said.episode in planned for said in run.judgements(judge))
 
 
 async def judge_all(

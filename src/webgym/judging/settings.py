@@ -30,7 +30,9 @@ class JudgeRunSettings(Settings):
     blocklist: Path | None = Field(None, description="Who refuses automation; blocked.jsonl beside the run if unset.")
     block_hours: Annotated[float, Field(gt=0)] = 12.0
     give_up_after: Annotated[int, Field(ge=1)] = Field(
-        20, description="Stop when the model was down for so many episodes in a row; the next run judges them."
+        20,
+        description="Stop when the model was down for so many episodes in a row, or could score none of so many; "
+        "the next run judges them.",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
 

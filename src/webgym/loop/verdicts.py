@@ -1,7 +1,8 @@
 """The judge's second look: episodes that were kept and have no score, because the judge failed or was cut short.
 
 Episodes are judged as they end. What is still unscored then is judged once more here, without a browser. A judge that is
-down stops the loop: to train on the few that it scored would be to train on what its outage chose.
+down stops the loop: to train on the few that it scored would be to train on what its outage chose. One that answers and
+can score no episode of an iteration stops it, too: the next would be played for nothing as well.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from webgym.errors import EndpointDown
 from webgym.judge.models import Meters
 from webgym.judging.assembly import rubric_judge
 from webgym.judging.programmatic import WorldsJudge
-from webgym.judging.running import Judge, Patience, Tally, judge_all, waiting
+from webgym.judging.running import Judge, Patience, Tally, has_scored, judge_all, waiting
 from webgym.loop.settings import LoopSettings
 from webgym.rollout.blocking import BlockList
 from webgym.store import Run
 
 JudgeKind = Literal["worlds", "rubric"]
-GIVE_UP_AFTER: Final = 20  # episodes in a row for which the judge's model is down; all of them, if there are fewer
+GIVE_UP_AFTER: Final = 20  # episodes that the judge's model is down for or can score none of; all, if there are fewer
 
 
 async def judge_rest(
@@ -41,6 +42,7 @@ async def judge_rest(
             judged = await asyncio.to_thread(store.latest_judgements, judge.name, left)
             left = [one for one in left if one not in judged]
         patience.give_up_after = min(GIVE_UP_AFTER, max(1, len(left)))
+        patience.has_scored = await asyncio.to_thread(has_scored, store, judge.name, iteration=iteration)
         await judge_all(store, judge, left, at_a_time=settings.engine.gates.judge, patience=patience, advance=advance)
         if patience.stopped is not None:
             raise EndpointDown(f"the judge stopped: {patience.stopped}. Put that right; the same command goes on")

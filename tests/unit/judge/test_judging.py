@@ -17,7 +17,7 @@ from tests.standin.judge import JudgingModel
 from tests.unit.judge.judged import QUICK, settings_for
 from tests.unit.judge.stored import make_run, rewards
 from webgym import cli
-from webgym.errors import BudgetSpent, ConfigError, EndpointDown, EndpointRefused, UnusableReply
+from webgym.errors import BudgetSpent, ConfigError, EndpointDown, EndpointRefused, UnusableReply, WebGymError
 from webgym.judging.assembly import rubric_judge
 from webgym.judging.diff import Judged, compare, read_verdicts
 from webgym.judging.running import Patience, judge_all, waiting
@@ -135,6 +135,24 @@ def test_only_a_row_of_failures_counts():
     assert patience.stopped is None
 
 
+@pytest.mark.parametrize(
+    "error", [UnusableReply("prose", fault="malformed"), EndpointRefused("the context is 4096 tokens", status=400)], ids=str
+)
+def test_a_judge_that_can_score_nothing_stops_and_one_that_has_scored_does_not(error: WebGymError):
+    patience = Patience(3)
+    for _ in range(3):
+        assert patience.stopped is None
+        patience.trouble(error)
+    assert patience.stopped is not None
+    assert "none of 3 episodes could be scored" in patience.stopped
+    assert str(error) in patience.stopped
+    among_good_ones = Patience(3)
+    among_good_ones.relief()
+    for _ in range(9):
+        among_good_ones.trouble(error)
+    assert among_good_ones.stopped is None, "it can judge: these are the episodes' own"
+
+
 async def test_the_command_judges_says_what_it_cost_and_does_nothing_the_second_time(
     tmp_path: Path, model: JudgingModel
 ) -> None:
@@ -162,6 +180,9 @@ async def test_the_command_tells_a_dead_model_from_an_unscorable_episode(tmp_pat
     code, _, err = await webgym(*at)
     assert code == 3
     assert "2 UnusableReply" in err
+    code, _, err = await webgym(*at, "--give-up-after", 2)
+    assert code == 1
+    assert "none of 2 episodes could be scored" in err
     await model.die()
     code, _, err = await webgym(*at, "--give-up-after", 1)
     assert code == 1

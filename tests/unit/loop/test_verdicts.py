@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from io import BytesIO
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from PIL import Image
 
 from tests.site.canary import free_port
+from tests.standin.judge import JudgingModel
+from tests.unit.judge.judged import QUICK
+from tests.unit.judge.stored import make_run as make_judged
+from tests.unit.judge.stored import rewards
 from tests.unit.replay.making import Plan, make_episode, make_run
 from webgym.errors import EndpointDown
 from webgym.judging.running import Tally
@@ -49,3 +55,31 @@ async def test_a_judge_that_is_down_stops_the_loop_instead_of_choosing_what_is_l
         settings = loop(tmp_path, judge="rubric", rubric={"endpoint": gone})
         with pytest.raises(EndpointDown, match=r"the judge stopped: .* the same command goes on"):
             await judge_rest(settings, "rubric", run, 0, lambda _: None)
+
+
+def asks(tmp_path: Path, model: JudgingModel, **more: object) -> LoopSettings:
+    return loop(tmp_path, judge="rubric", rubric={"endpoint": {"url": model.url, "model": "large", **QUICK}}, **more)
+
+
+async def test_a_judge_that_can_score_nothing_stops_the_loop_and_says_why(tmp_path: Path):
+    async with JudgingModel() as model:
+        model.mangle = lambda kind, good: web.json_response({"error": "the context is 4096 tokens", "usage": {}}, status=400)
+        with make_judged(tmp_path / "run", 3) as run:
+            with pytest.raises(EndpointDown, match=r"none of 3 episodes could be scored, .*the context is 4096 tokens"):
+                await judge_rest(asks(tmp_path, model), "rubric", run, 0, lambda _: None)
+            model.mangle = None
+            name = await judge_rest(asks(tmp_path, model), "rubric", run, 0, lambda _: None)
+            assert rewards(run, name) == [1, 1, 0]
+
+
+async def test_an_episode_that_no_reply_fits_stops_nothing_where_others_are_scored(tmp_path: Path):
+    async with JudgingModel() as model:
+        turn = iter(["no", "no"])
+        model.mangle = lambda kind, good: next(turn, None) or json.dumps(good)
+        with make_judged(tmp_path / "run", 3) as run:
+            settings = asks(tmp_path, model, engine={"gates": {"judge": 1}})
+            name = await judge_rest(settings, "rubric", run, 0, lambda _: None)
+            assert rewards(run, name).count(None) == 1
+            model.mangle = lambda kind, good: "no"
+            await judge_rest(settings, "rubric", run, 0, lambda _: None)
+            assert rewards(run, name).count(None) == 1, "the second look is at nothing else, and does not stop for it"
