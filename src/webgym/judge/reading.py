@@ -118,10 +118,13 @@ def parts(reply: ClaimsReply | FactsReply | WholeReply) -> Iterator[Judged]:
 
 
 def is_clear(reply: ClaimsReply | FactsReply | WholeReply, *, accept: int, reject: int) -> bool:
-    """Whether a model is sure enough to decide: of everything if all is met, of one failure if not. One that was given
-    orders never is."""
-    if not isinstance(reply, FactsReply) and reply.orders:
-        return False
+    """Whether a model is sure enough to decide: of everything if all is met, of one failure if not, and of a refusal if it
+    sees one. One that was given orders never is."""
+    if not isinstance(reply, FactsReply):
+        if reply.orders:
+            return False
+        if reply.blocking.blocked:  # that decides alone: an agent that was kept out fails at the rest, which proves nothing
+            return reply.blocking.confidence >= reject
     judged = tuple(parts(reply))
     failed = [part.confidence for part in judged if not passes(part)]
     return max(failed) >= reject if failed else min(part.confidence for part in judged) >= accept

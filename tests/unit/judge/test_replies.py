@@ -201,3 +201,10 @@ def test_a_small_model_decides_only_what_it_is_sure_of(parts: list[tuple[bool, i
         assert clear == (min(99, *(sure for _, sure in parts)) >= accept)
     else:
         assert clear == any(not met and sure >= reject for met, sure in parts)
+
+
+@given(st.integers(0, 100), st.integers(0, 100))
+def test_a_refusal_is_believed_only_if_the_small_model_is_sure_of_it(sure: int, sure_of_a_failure: int):
+    blocking = {"reason": "a challenge, perhaps", "blocked": True, "confidence": sure}
+    reply = take(spoilt(blocking=blocking, facts=[*GOOD["facts"][:2], fact(met=False, confidence=sure_of_a_failure)]))
+    assert is_clear(reply, accept=95, reject=85) == (sure >= 85)
