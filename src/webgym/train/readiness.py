@@ -7,6 +7,7 @@ therefore asked here, without torch and without weights: the loop asks before it
 from __future__ import annotations
 
 import json
+import logging
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,8 @@ import yaml
 from webgym.errors import ConfigError
 from webgym.train.checkpoint import ADAPTER, OPTIMIZER
 from webgym.train.job import TrainSettings
+
+log = logging.getLogger(__name__)
 
 VISION: Final = ".visual."
 SHARDS: Final = "deepspeed"
@@ -29,6 +32,14 @@ def check_ready(model: Path, optimizer: Path | None, settings: TrainSettings) ->
         llamafactory_cli(settings)
     devices_of(settings)
     check_adapter(model, settings)
+    if settings.backend == "llamafactory" and settings.lora is None and (rounded := precision_of(model)) != "float32":
+        log.warning(
+            "LLaMA-Factory trains all weights of %s, which is in %s: what an iteration learns is rounded to that, and the "
+            "next one starts from it, so small updates are lost. train.backend 'native' keeps float32 weights, and so does "
+            "train.lora for an adapter's; or start from a checkpoint in float32",
+            model,
+            rounded,
+        )
     if optimizer is not None and settings.backend == "native":  # LLaMA-Factory begins anew in every job
         _check_optimizer(optimizer, settings)
 
@@ -41,6 +52,15 @@ def llamafactory_cli(settings: TrainSettings) -> Path:
             f"llamafactory.python: there is no {cli}; `webgym env make llamafactory` makes the environment, or name another"
         )
     return cli
+
+
+def precision_of(model: Path) -> str:
+    """The precision a checkpoint's configuration names, as torch does; float32 if it names none."""
+    try:
+        config: dict[str, Any] = json.loads((model / "config.json").read_text())
+    except (OSError, ValueError) as e:
+        raise ConfigError(f"model: the configuration of {model} cannot be read: {e}") from e
+    return str(config.get("dtype") or config.get("torch_dtype") or config.get("text_config", {}).get("dtype") or "float32")
 
 
 def devices_of(settings: TrainSettings) -> int:

@@ -28,7 +28,7 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimi
 from webgym.errors import ConfigError
 from webgym.train.checkpoint import ADAPTER, COMPLETE, OPTIMIZER
 from webgym.train.job import RESULT, TrainJob
-from webgym.train.readiness import SHARDS, VISION, check_adapter
+from webgym.train.readiness import SHARDS, VISION, check_adapter, precision_of
 from webgym.types import Wire
 
 _TAG: Final = "state"
@@ -234,9 +234,7 @@ def _rounded(state: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str, to
 
 
 def _published_dtype(model: Path) -> torch.dtype:
-    """The precision a checkpoint's configuration names; float32 if it names none."""
-    config = json.loads((base_of(model) / "config.json").read_text())
-    found = config.get("dtype") or config.get("torch_dtype") or config.get("text_config", {}).get("dtype")
-    dtype = getattr(torch, str(found or "float32"), torch.float32)
+    """The precision of a checkpoint, or of the model that its adapter belongs to; float32 if torch does not know it."""
+    dtype = getattr(torch, precision_of(base_of(model)), torch.float32)
     assert isinstance(dtype, torch.dtype)
     return dtype

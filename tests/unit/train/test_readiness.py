@@ -55,6 +55,26 @@ def test_an_environment_that_is_not_there_is_told_before_it_is_needed(tmp_path: 
         check_ready(tmp_path, None, nowhere)
 
 
+@pytest.mark.parametrize(
+    ("config", "given", "told"),
+    [
+        ({"dtype": "bfloat16"}, {"backend": "llamafactory"}, True),
+        ({"text_config": {"dtype": "float16"}}, {"backend": "llamafactory"}, True),
+        ({"torch_dtype": "float32"}, {"backend": "llamafactory"}, False),
+        ({}, {"backend": "llamafactory"}, False),
+        ({"dtype": "bfloat16"}, {"backend": "llamafactory", "lora": LORA}, False),
+        ({"dtype": "bfloat16"}, {"backend": "native"}, False),
+    ],
+)
+def test_that_llamafactory_rounds_what_an_iteration_learned_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, config: dict[str, Any], given: dict[str, Any], told: bool
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "llamafactory-cli").touch()
+    check_ready(tmp_path, None, settings(**given, llamafactory={"python": str(tmp_path / "python")}))
+    assert [("small updates are lost" in one.getMessage()) for one in caplog.records] == ([True] if told else [])
+
+
 def test_a_file_of_accelerate_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"train\.accelerate_config: cannot read"):
         check_ready(tmp_path, None, settings(accelerate_config=tmp_path / "none.yaml"))
