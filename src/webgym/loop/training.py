@@ -62,6 +62,20 @@ class Trainer:
 def check(trainer: Trainer, iteration: int) -> None:
     """Raise whatever would refuse an iteration's update, before its episodes are played. Blocks."""
     check_ready(*trainer.start(iteration), trainer.train)
+    replayed = trainer.folder.read(iteration, ReplayDone)
+    if replayed is not None and trainer.folder.read(iteration, TrainDone) is None:
+        _check_objective(trainer, iteration, replayed)
+
+
+def _check_objective(trainer: Trainer, iteration: int, replayed: ReplayDone) -> None:
+    """Advantages do not tell one objective from another: those of GRPO would pass for REINFORCE's."""
+    made, wanted = replayed.statistics.objective, trainer.train.objective
+    if replayed.samples and made != wanted:
+        file = trainer.folder.samples(iteration).with_name("replay.json")
+        raise ConfigError(
+            f"train.objective is {wanted!r}, and the samples of iteration {iteration} were made for {made!r}: set that "
+            f"until it is trained, or remove {file}, and they are made anew"
+        )
 
 
 def choose(trainer: Trainer, iteration: int, judge: str) -> ReplayDone:
@@ -92,6 +106,7 @@ async def learn(trainer: Trainer, iteration: int, report: Report | None = None) 
         raise StoreError(f"iteration {iteration} of {trainer.folder.run} has no samples yet: replay comes first")
     if replayed.samples == 0:
         return TrainDone(result=None, reason="no sample was left to learn from")
+    _check_objective(trainer, iteration, replayed)
     job = await asyncio.to_thread(_job, trainer, iteration)
     try:
         return TrainDone(result=await train(job, report))

@@ -82,6 +82,21 @@ async def test_without_samples_the_model_stays_as_it_is(tmp_path: Path):
         assert publish(mine, 0) == PublishDone(checkpoint=str(tmp_path / "first"), version=1)
 
 
+async def test_samples_that_replay_made_for_another_objective_are_refused(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        mine = trainer(run)
+        mine.folder.finish(0, choose(mine, 0, JUDGE))
+        changed = replace(mine, train=TrainSettings(objective="grpo"))
+        said = r"train\.objective is 'grpo', and the samples of iteration 0 were made for 'filtered_bc'.*replay\.json"
+        with pytest.raises(ConfigError, match=said):
+            check(changed, 0)
+        with pytest.raises(ConfigError, match=said):
+            await learn(changed, 0)
+        check(mine, 0)
+        mine.folder.finish(0, made(mine, 1))
+        check(changed, 0)  # they are learned already
+
+
 def made(mine: Trainer, version: int) -> TrainDone:
     """A checkpoint as a training job leaves it."""
     path = mine.folder.checkpoint(version)
