@@ -17,7 +17,7 @@ from webgym.config import Settings
 from webgym.replay.settings import ReplaySettings
 from webgym.rolling.settings import RolloutParts, RolloutSettings
 from webgym.train.job import TrainSettings
-from webgym.train.serving.settings import EmbeddedSettings, ModelServerSettings
+from webgym.train.serving.settings import EmbeddedSettings, ModelServerSettings, VllmSettings
 from webgym.types import Split
 
 Tracker = Literal["wandb", "trackio", "tensorboard"]
@@ -101,6 +101,35 @@ class LoopSettings(RolloutParts):
             )
         return self
 
+    @model_validator(mode="after")
+    def _prompts_that_are_served(self) -> Self:
+        """A server refuses a prompt of more than it takes, and the episode ends with it, hours after the start perhaps."""
+        context, policy = self.model.context, self.model.policy
+        most: tuple[str, int] | None = None
+        match self.serving:
+            case EmbeddedSettings(engine=engine):
+                images, most = ("serving.engine.images", engine.images), ("serving.engine.context", engine.context)
+            case VllmSettings(max_model_len=length):
+                images = ("serving.images", self.serving.images)
+                most = None if length is None else ("serving.max_model_len", length)
+            case _:  # what a server of others takes is not known here
+                return self
+        if self.agent != "model":
+            return self
+        shown = context.window + 1
+        if shown > images[1]:
+            raise ValueError(
+                f"model.context.window is {context.window}, so with the page now a prompt has {shown} screenshots, and "
+                f"{images[0]} is {images[1]}: raise that, or lower the window"
+            )
+        reply = max(policy.sampling.max_tokens, self._sampling("test").max_tokens)
+        if most is not None and context.token_budget + reply > most[1]:
+            raise ValueError(
+                f"model.context.token_budget is {context.token_budget} and a reply has up to {reply} tokens (max_tokens), "
+                f"{context.token_budget + reply} together, and {most[0]} is {most[1]}: raise that, or lower one of these"
+            )
+        return self
+
     @property
     def blocked(self) -> Path:
         """Who refuses automation: one list for both splits."""
@@ -118,21 +147,27 @@ class LoopSettings(RolloutParts):
         if split == "test":
             given |= {"count": self.evaluation.count, "repeats": self.evaluation.repeats}
         if self.agent == "model":
-            given["model"] = self._asking(url, self.evaluation.sampling if split == "test" else None)
+            given["model"] = self._asking(url, split)
         return RolloutSettings.model_validate(given)
 
-    def _asking(self, url: str | None, sampling: PolicySampling | None) -> AgentSettings:
+    def _asking(self, url: str | None, split: Split) -> AgentSettings:
         """The agent's settings with the model server that the loop runs."""
         policy, variable = self.model.policy, self.serving.key_variable
-        # By what was named, and not by what is None: that leaves a value to the server.
-        named = sampling.model_dump(exclude_unset=True) if sampling is not None else {}
         changed = {
             "urls": (url,) if url is not None else policy.urls,
             "model": self.serving.model,
             "key_variable": variable if variable and os.environ.get(variable) else None,
-            "sampling": policy.sampling.model_copy(update=named),
+            "sampling": self._sampling(split),
         }
         return self.model.model_copy(update={"policy": policy.model_copy(update=changed)})
+
+    def _sampling(self, split: Split) -> PolicySampling:
+        """How replies are drawn there."""
+        trained, tested = self.model.policy.sampling, self.evaluation.sampling
+        if split != "test" or tested is None:
+            return trained
+        # By what was named, and not by what is None: that leaves a value to the server.
+        return trained.model_copy(update=tested.model_dump(exclude_unset=True))
 
 
 class UpdateSettings(Settings):

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from webgym.config import load
 from webgym.errors import ConfigError
 from webgym.loop.settings import Evaluation, LoopSettings
 
+ROOT = Path(__file__).parents[3]
 GIVEN = ["--run", "runs/x", "--tasks", "tasks.parquet", "--checkpoint", "model"]
 
 
@@ -38,6 +40,40 @@ def test_a_bad_setting_is_named(more: list[str], said: str):
     with pytest.raises(ConfigError) as e:
         settings(*more)
     assert said in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model.context.window=16"], "a prompt has 17 screenshots, and serving.engine.images is 16"),
+        (["--serving.kind=embedded", "--serving.engine.context=8192"], "16384 together, and serving.engine.context is 8192"),
+        (["--serving.kind=vllm", "--model.context.window=5"], "a prompt has 6 screenshots, and serving.images is 5"),
+        (["--serving.kind=vllm", "--serving.max-model-len=16383"], "16384 together, and serving.max_model_len is 16383"),
+        (["--evaluation.sampling.max-tokens=3073"], "16385 together, and serving.engine.context is 16384"),
+    ],
+)
+def test_prompts_that_the_model_server_would_refuse_are_told_at_the_start(more: list[str], said: str):
+    with pytest.raises(ConfigError) as e:
+        settings(*more)
+    assert said in str(e.value)
+    assert settings(*more, "--agent=random"), "nobody asks"
+
+
+def test_what_a_server_takes_whose_limits_are_not_known_is_its_own_affair():
+    assert settings("--serving.kind=vllm", "--model.context.token-budget=100000").serving.kind == "vllm"
+    elsewhere = ("--serving.kind=external", "--serving.url=http://gpu/v1", "--serving.reload-url=http://gpu/load")
+    assert settings(*elsewhere, "--model.context.window=16").serving.kind == "external"
+
+
+@pytest.mark.parametrize("name", ["proof", "train-lora-24gb", "train-paper", "train-stack"])
+def test_every_config_that_is_shipped_can_be_loaded(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    assert load(LoopSettings, ["--config", f"configs/{name}.yaml"], command="webgym train").agent == "model"
+
+
+def test_the_demo_can_be_loaded(tmp_path: Path):
+    given = yaml.safe_load((ROOT / "src/webgym/demo/train.yaml").read_text())
+    assert LoopSettings.model_validate(given | {"run": tmp_path, "tasks": tmp_path / "t", "checkpoint": tmp_path})
 
 
 def test_a_model_that_acts_needs_a_checkpoint_and_a_script_needs_none():
