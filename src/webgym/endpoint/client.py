@@ -14,6 +14,7 @@ What is repeated, at most `tries` times in all and not after `patience` seconds:
     no connection, broken, no whole answer in time             repeated
     408, 409, 425, 429, 5xx                                    repeated, everyone pausing for what Retry-After asks
     200 with a body that is no chat completion, or too large   repeated: a proxy in between, or a server falling over
+    200 with a reply that the server broke off itself          repeated, and never stored: it is not the model's
     any other status                                           never (EndpointRefused)
     a reply that is empty, refused, cut, malformed, wrong      one re-ask that says what is wrong, then UnusableReply
 
@@ -43,6 +44,7 @@ from webgym.endpoint.replies import Check, read, repair
 from webgym.endpoint.settings import EndpointSettings
 from webgym.endpoint.transport import Transport, backoff, read_key
 from webgym.errors import EndpointDown, UnusableReply
+from webgym.types import ABORTED
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +166,7 @@ class Endpoint:
         """The record, if it can be had from the cache alone."""
         question = self._question(messages, kind, version)
         for _ in range(2):
-            stored = self.cache.get(self._key_of(question)) if self.cache is not None else None
+            stored = self._stored(self._key_of(question))
             if stored is None:
                 return None
             try:
@@ -207,12 +209,17 @@ class Endpoint:
             return await self._fetch(question, paid)
         key = self._key_of(question)
         async with self._turns.setdefault(key, asyncio.Lock()):
-            if not fresh and (stored := self.cache.get(key)) is not None:
+            if not fresh and (stored := self._stored(key)) is not None:
                 self.meter.reuse()
                 return stored
             reply = await self._fetch(question, paid)
             self.cache.put(key, reply)
             return reply
+
+    def _stored(self, key: str) -> StoredReply | None:
+        stored = self.cache.get(key) if self.cache is not None else None
+        # Folders may hold some that were stored before they were told from the model's own.
+        return stored if stored is None or stored.finish not in ABORTED else None
 
     async def _fetch(self, question: _Question, paid: _Paid) -> StoredReply:
         """Try until there is a reply, a refusal that stands, or no more reason to hope."""
@@ -256,11 +263,13 @@ class Endpoint:
         spoken = discreet(message.content or "")
         usage = _usage(said.usage) or Usage(most.input, min(weigh_text(spoken), most.output))
         charge.settle(usage)
+        if (finish := said.choices[0].finish_reason) in ABORTED:
+            raise EndpointDown(f"model {self.settings.model}: the server broke its reply off (finish reason {finish!r})")
         return StoredReply(
             model=discreet(said.model or self.settings.model)[:200],
             text=spoken,
             refusal=discreet(message.refusal or "")[:2_000],
-            finish=(said.choices[0].finish_reason or "")[:100],
+            finish=(finish or "")[:100],
             input=usage.input,
             output=usage.output,
         )

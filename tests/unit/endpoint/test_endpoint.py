@@ -436,3 +436,40 @@ def test_a_body_is_the_json_of_its_messages_and_fields() -> None:
 def test_every_digit_weighs_a_token(text: str, least: int):
     """Qwen's tokenisers make one of each: a calendar would weigh half of what it takes."""
     assert least <= weigh_text(text) <= len(text.encode(errors="replace"))
+
+
+# replies that the server broke off
+
+
+@pytest.mark.parametrize("finish", ["abort", "error"])
+async def test_a_reply_that_the_server_broke_off_is_asked_for_again_and_never_stored(
+    server: StandIn, tmp_path: Path, finish: str
+) -> None:
+    server.script = [completion(b"", GOOD, finish=finish), GOOD]
+    async with at(server, cache=tmp_path) as model:
+        answer = await model.ask(QUESTION, Count, version="t.1")
+        assert (answer.value.count, answer.repaired) == (3, False)
+        assert model.meter.totals.calls == 2
+    (kept,) = stored_in(tmp_path)
+    assert finish not in kept.read_text()
+
+
+async def test_a_server_that_breaks_every_reply_off_is_down_and_no_bad_model(server: StandIn) -> None:
+    server.script = [completion(b"", "half of", finish="abort") for _ in range(2)]
+    async with at(server, tries=2) as model:
+        with pytest.raises(EndpointDown, match="the server broke its reply off"):
+            await model.ask(QUESTION, Count, version="t.1")
+
+
+async def test_a_broken_off_reply_that_was_stored_before_is_asked_for_again(server: StandIn, tmp_path: Path) -> None:
+    server.script = [GOOD]
+    async with at(server, cache=tmp_path) as model:
+        await model.ask(QUESTION, Count, version="t.1")
+        (kept,) = stored_in(tmp_path)
+        assert model.cache is not None
+        stored = model.cache.get(kept.stem)
+        assert stored is not None
+        model.cache.put(kept.stem, stored.model_copy(update={"finish": "abort"}))
+        server.script = [GOOD.replace("3", "4")]
+        assert model.known(QUESTION, Count, version="t.1") is None
+        assert (await model.ask(QUESTION, Count, version="t.1")).value.count == 4
