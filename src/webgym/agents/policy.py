@@ -16,7 +16,8 @@ raised. Replies are never cached. The API key is in no log, error or reply, unle
     the same without, no connection, broken, late,
     200 with a body that is no chat completion, or
     with a reply that the server broke off itself     another replica, then pauses that double, jittered
-    any other status                                  never again (EndpointRefused)
+    400, 413, 422: the request itself                 never again (EndpointRefused)
+    any other status: a key, a model's name           another replica; EndpointRefused once each has refused
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from webgym.agents.completion import read_completion
 from webgym.agents.settings import PolicySettings
 from webgym.endpoint.limits import Clock, Limits, Sleep
 from webgym.endpoint.messages import Message, body_of
-from webgym.endpoint.transport import Transport, backoff, read_key
-from webgym.errors import EndpointDown
+from webgym.endpoint.transport import OF_THE_REQUEST, Transport, backoff, read_key
+from webgym.errors import EndpointDown, EndpointRefused
 from webgym.types import ABORTED, Reply
 
 log = logging.getLogger(__name__)
@@ -137,7 +138,8 @@ class Policy:
         self.settings = settings
         self._fields: dict[str, object] = {
             "model": settings.model,
-            **settings.sampling.model_dump(exclude_none=True),
+            settings.limit_field: settings.sampling.max_tokens,
+            **settings.sampling.model_dump(exclude={"max_tokens"}, exclude_none=True),
             **({"return_token_ids": True} if settings.token_ids else {}),
             **({"logprobs": True} if settings.logprobs else {}),
             **settings.extra_body,
@@ -193,6 +195,13 @@ class Policy:
                         continue
                     began = self._clock()
                     return await replica.try_once(body, settings.model)
+            except EndpointRefused as e:
+                order = [other for other in order if other is not replica]  # it would say so again
+                if e.status in OF_THE_REQUEST or not order:
+                    raise
+                replica.failed(began, settings.avoid)
+                log.warning("%s refuses what others are asked instead: %s", replica.url, e)
+                continue
             except EndpointDown as e:
                 failures += 1
                 now, asked = self._clock(), e.retry_after or 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
@@ -35,6 +35,9 @@ class PolicySettings(_Part):
         f"A key of under {SHORTEST_SECRET} characters is taken for no secret: it is not hidden in logs and replies.",
     )
     sampling: PolicySampling = PolicySampling()
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = Field(
+        "max_tokens", description="What the endpoint calls the cap on a reply."
+    )
     extra_body: dict[str, JsonValue] = Field({}, description="Sent along with every request; wins over what we would send.")
     token_ids: bool = Field(False, description="Ask for the token ids of prompt and reply (vLLM's return_token_ids).")
     logprobs: bool = Field(False, description="Ask for the log-probability of every token of the reply.")

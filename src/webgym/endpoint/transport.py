@@ -24,6 +24,7 @@ from webgym.logs import SHORTEST_SECRET, hide
 log = logging.getLogger(__name__)
 
 AGAIN: Final = frozenset({408, 409, 425, 429})
+OF_THE_REQUEST: Final = frozenset({400, 413, 422})  # refusals of this one question, which anybody would refuse
 HIDDEN: Final = "[hidden]"
 QUOTED: Final = 2_000  # bytes of a refusal that are looked at
 IDLE: Final = 60.0  # seconds a connection stays open for the next question; servers mostly close it after 75

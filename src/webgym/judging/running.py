@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from webgym.endpoint.transport import OF_THE_REQUEST
 from webgym.errors import BudgetSpent, EndpointDown, EndpointRefused, StoreError, UnusableReply, WebGymError
 from webgym.store import Run
 from webgym.types import Episode, Judgement, Task, Unscorable
 
 log = logging.getLogger(__name__)
 
-OF_THE_REQUEST: Final = frozenset({400, 413, 422})  # statuses that concern this one question and not all of them
 SCORABLE: Final = ("answered", "step_limit")
 
 

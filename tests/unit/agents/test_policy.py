@@ -231,6 +231,48 @@ async def test_a_refusal_is_not_repeated(server: PolicyServer) -> None:
     assert len(server.bodies) == 1
 
 
+@pytest.mark.parametrize("status", [401, 403, 404])
+async def test_what_one_replica_refuses_another_is_asked(server: PolicyServer, other: PolicyServer, status: int) -> None:
+    async with at(server, other, avoid=600.0) as policy:
+        home, away = await home_of(policy, server, other)
+        home.plan = [web.Response(status=status, text="no such model")]
+        for _ in range(3):
+            assert (await policy.ask(PROMPT, episode="e")).text == WAIT
+        assert [totals.url for totals in policy.totals if totals.down] == [home.url]
+    assert (len(home.bodies), len(away.bodies)) == (1, 3), "the one that refused is left alone"
+
+
+async def test_a_refusal_stands_once_every_replica_has_refused(server: PolicyServer, other: PolicyServer) -> None:
+    for one in (server, other):
+        one.plan = [web.Response(status=401, text="bad key")]
+    async with at(server, other) as policy:
+        with pytest.raises(EndpointRefused) as refused:
+            await policy.ask(PROMPT, episode="e")
+        assert refused.value.status == 401
+        assert (len(server.bodies), len(other.bodies)) == (1, 1)
+        assert (await policy.ask(PROMPT, episode="e")).text == WAIT, "whoever mended the key is heard at once"
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_a_request_that_nobody_would_take_is_asked_of_nobody_else(
+    server: PolicyServer, other: PolicyServer, status: int
+) -> None:
+    async with at(server, other) as policy:
+        home, away = await home_of(policy, server, other)
+        home.plan = [web.Response(status=status, text="too long")]
+        with pytest.raises(EndpointRefused):
+            await policy.ask(PROMPT, episode="e")
+        assert not any(totals.down for totals in policy.totals)
+    assert (len(home.bodies), len(away.bodies)) == (1, 0)
+
+
+async def test_the_cap_on_a_reply_goes_by_the_name_that_the_endpoint_has_for_it(server: PolicyServer) -> None:
+    async with at(server, limit_field="max_completion_tokens", sampling={"max_tokens": 7}) as policy:
+        await policy.ask(PROMPT, episode="e")
+    assert server.bodies[0]["max_completion_tokens"] == 7
+    assert "max_tokens" not in server.bodies[0]
+
+
 async def test_a_server_that_is_down_is_waited_for_within_patience(server: PolicyServer) -> None:
     await server.stop()
     async with at(server, patience=0.6) as policy:
