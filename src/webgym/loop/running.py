@@ -47,6 +47,7 @@ from webgym.rollout.engine import sole
 from webgym.store import Run
 from webgym.train.checkpoint import sweep
 from webgym.train.serving.endpoint import check_checkpoint, model_server
+from webgym.train.serving.external import key_of
 from webgym.train.serving.settings import ExternalSettings, ModelServerSettings, VllmSettings
 from webgym.train.serving.vllm import require_vllm
 
@@ -169,6 +170,8 @@ def _check_training(settings: LoopSettings, trainer: Trainer) -> None:
     """What would refuse the next update, or the server that plays for it. Blocks."""
     if isinstance(settings.serving, VllmSettings):
         require_vllm(settings.serving)
+    if isinstance(settings.serving, ExternalSettings):
+        key_of(settings.serving)
     following = sum(1 for _ in trainer.folder.published())
     if following < settings.iterations:
         check(trainer, following)

@@ -34,6 +34,17 @@ def loop(tmp_path: Path) -> dict[str, object]:
         ({"train": {"accelerate_config": "nowhere.yaml"}}, r"accelerate_config: cannot read nowhere\.yaml"),
         ({"train": {"backend": "llamafactory", "llamafactory": {"python": "nowhere/python"}}}, r"llamafactory\.python"),
         ({"serving": {"kind": "vllm", "python": "nowhere/python"}}, "vLLM's environment is not there"),
+        (
+            {
+                "serving": {
+                    "kind": "external",
+                    "url": "http://gpu/v1",
+                    "reload_url": "http://gpu/load",
+                    "key_variable": "NO_KEY",
+                }
+            },
+            "environment variable NO_KEY must hold",
+        ),
         ({"continue_optimizer": True}, "has no optimizer folder"),
     ],
 )

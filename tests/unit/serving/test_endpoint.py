@@ -116,6 +116,8 @@ class Theirs:
     def __init__(self) -> None:
         self.told: list[str] = []
         self.status = 200
+        self.key: str | None = None
+        self.broken = 0
 
     async def __aenter__(self) -> Theirs:
         app = web.Application()
@@ -132,7 +134,9 @@ class Theirs:
         await self._runner.cleanup()
 
     async def _models(self, request: web.Request) -> web.Response:
-        return web.json_response({"data": []})
+        if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
+            return web.Response(status=401)
+        return web.Response(status=self.broken, text="weights are gone") if self.broken else web.json_response({"data": []})
 
     async def _hook(self, request: web.Request) -> web.Response:
         self.told.append((await request.json())["checkpoint"])
@@ -216,6 +220,30 @@ async def test_an_external_server_that_is_down_does_not_start(checkpoints: tuple
     settings = ExternalSettings(url="http://127.0.0.1:9/v1", reload_url="http://127.0.0.1:9/hook")
     with pytest.raises(EndpointDown, match="does not answer"):
         await External(settings).start(checkpoints[0])
+
+
+async def test_an_external_server_that_wants_a_key_is_not_said_to_be_down(
+    checkpoints: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+):
+    async with Theirs() as theirs:
+        theirs.key = "the-key-of-their-server"
+        given = {"url": f"{theirs.root}/v1", "reload_url": f"{theirs.root}/hook"}
+        named = External(ExternalSettings.model_validate(given | {"key_variable": "THEIR_KEY"}))
+        with pytest.raises(ConfigError, match="status 401: name the variable that holds its key in key_variable"):
+            await External(ExternalSettings.model_validate(given)).start(checkpoints[0])
+        monkeypatch.delenv("THEIR_KEY", raising=False)
+        with pytest.raises(ConfigError, match="environment variable THEIR_KEY must hold the API key"):
+            await named.start(checkpoints[0])
+        monkeypatch.setenv("THEIR_KEY", "the-key-of-somebody-else")
+        with pytest.raises(ConfigError, match="status 401: does THEIR_KEY hold its key"):
+            await named.start(checkpoints[0])
+        assert not await named.healthy()
+        assert theirs.told == [], "nobody was told of weights"
+        monkeypatch.setenv("THEIR_KEY", theirs.key)
+        await named.start(checkpoints[0])
+        theirs.broken = 500
+        with pytest.raises(EndpointDown, match="answers after its reload with status 500: weights are gone"):
+            await named.reload(checkpoints[1])
 
 
 @pytest.mark.parametrize(

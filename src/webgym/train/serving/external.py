@@ -12,13 +12,20 @@ from pathlib import Path
 
 import psutil
 
+from webgym.endpoint.transport import read_key
 from webgym.errors import ConfigError, EndpointDown
-from webgym.train.serving.endpoint import answers, check_checkpoint, command, key_headers
+from webgym.train.serving.endpoint import ask, check_checkpoint, command
 from webgym.train.serving.settings import ExternalSettings
 
 log = logging.getLogger(__name__)
 
 QUOTED = 2_000
+
+
+def key_of(settings: ExternalSettings) -> dict[str, str]:
+    """What shows its key. Raises ConfigError if one is wanted and is not there."""
+    key = read_key(settings.key_variable)
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 class External:
@@ -35,8 +42,7 @@ class External:
 
     async def start(self, checkpoint: Path) -> None:
         """It must be up, and gets the checkpoint's weights as with `reload`."""
-        if not await self.healthy():
-            raise EndpointDown(f"the model server at {self.settings.url} does not answer")
+        await self._check()
         await self.reload(checkpoint)
 
     @property
@@ -49,14 +55,15 @@ class External:
     async def reload(self, checkpoint: Path) -> None:
         folder, settings = check_checkpoint(checkpoint), self.settings
         if settings.reload_url is not None:
-            headers = key_headers(settings.key_variable)
             await command(
-                settings.reload_url, within=settings.reload_seconds, headers=headers, body={"checkpoint": str(folder)}
+                settings.reload_url,
+                within=settings.reload_seconds,
+                headers=key_of(settings),
+                body={"checkpoint": str(folder)},
             )
         else:
             await self._run([*settings.reload_command, str(folder)])
-        if not await self.healthy():
-            raise EndpointDown(f"the model server at {settings.url} does not answer after its reload")
+        await self._check(" after its reload")
 
     async def stop(self) -> None:
         return
@@ -65,10 +72,28 @@ class External:
         return []
 
     async def healthy(self) -> bool:
+        try:
+            status, _ = await self._asked()
+        except EndpointDown:
+            return False
+        return status == 200
+
+    async def _asked(self) -> tuple[int, str]:
         settings = self.settings
-        return await answers(
-            f"{settings.url}/models", headers=key_headers(settings.key_variable), within=settings.health_seconds
-        )
+        return await ask("GET", f"{settings.url}/models", within=settings.health_seconds, headers=key_of(settings))
+
+    async def _check(self, when: str = "") -> None:
+        """Raise if it would not answer now."""
+        url, variable = self.settings.url, self.settings.key_variable
+        try:
+            status, text = await self._asked()
+        except EndpointDown as e:
+            raise EndpointDown(f"the model server at {url} does not answer{when}: {e}") from e
+        if status in (401, 403):
+            mend = f"does {variable} hold its key?" if variable else "name the variable that holds its key in key_variable"
+            raise ConfigError(f"the model server at {url} refuses us{when}, with status {status}: {mend}")
+        if status != 200:
+            raise EndpointDown(f"the model server at {url} answers{when} with status {status}: {text[:300]}")
 
     async def _run(self, arguments: list[str]) -> None:
         try:
