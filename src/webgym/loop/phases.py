@@ -16,11 +16,11 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 from urllib.parse import urlsplit
 
 from webgym.errors import ConfigError, RolloutStopped
@@ -54,7 +54,6 @@ from webgym.types import Split
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 OURS: Final = frozenset({"policy_unavailable", "circuit_open", "disk_full"})  # of what cancels an episode
 
 
@@ -84,6 +83,35 @@ class Stopper:
             yield
         finally:
             self._stop = None
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """Give up the block where it stands when a person asks to stop: `Stopped` is raised once it has cleaned up.
+
+        It is cancelled in its own task, where what it has entered is also left, and only once: a second request must not
+        cut the clean-up short."""
+        task, asked = asyncio.current_task(), False
+        assert task is not None
+        if self.requested:
+            raise Stopped
+        before = task.cancelling()
+
+        def give_up() -> None:
+            nonlocal asked
+            if not asked:
+                asked = True
+                task.cancel()
+
+        with self.calling(give_up):
+            try:
+                yield
+            except asyncio.CancelledError:
+                if asked and task.uncancel() <= before:
+                    raise Stopped from None
+                raise
+            else:
+                if asked:  # it had its own way with the cancellation, and came to its end
+                    task.uncancel()
 
 
 @dataclass
@@ -131,12 +159,13 @@ class Stage:
         async with AsyncExitStack() as stack:
 
             async def surroundings() -> tuple[Client, NewAgent]:
-                client, asking = await self.client(), settings
-                if self.host is not None:
-                    url, _ = await self.host.serve(self.folder.model(version, self.trainer.first))
-                    await stack.enter_async_context(self.host.kept_up())
-                    asking = self.settings.rollout(split, version, store.path, tasks, url=url)
-                return client, await stack.enter_async_context(acting(asking))
+                with self.stopper.interrupting():  # a large model takes minutes to start
+                    client, asking = await self.client(), settings
+                    if self.host is not None:
+                        url, _ = await self.host.serve(self.folder.model(version, self.trainer.first))
+                        await stack.enter_async_context(self.host.kept_up())
+                        asking = self.settings.rollout(split, version, store.path, tasks, url=url)
+                    return client, await stack.enter_async_context(acting(asking))
 
             @asynccontextmanager
             async def watched(rolling: Rolling) -> AsyncIterator[None]:
@@ -246,8 +275,8 @@ async def _score(stage: Stage, store: Run, iteration: int) -> tuple[str, Figures
 
 
 async def _judge_rest(stage: Stage, store: Run, iteration: int) -> str:
-    rest = judge_rest(stage.settings, stage.judge, store, iteration, _judging(stage.display), meters=stage.meters)
-    return await _stoppable(stage, rest)
+    with stage.stopper.interrupting():
+        return await judge_rest(stage.settings, stage.judge, store, iteration, _judging(stage.display), meters=stage.meters)
 
 
 def last_judge(folder: LoopFolder) -> str | None:
@@ -284,26 +313,8 @@ async def replay(stage: Stage, iteration: int) -> ReplayDone:
 async def train(stage: Stage, iteration: int) -> TrainDone:
     if stage.host is not None:
         await stage.host.rest()
-    return await _stoppable(stage, training.learn(stage.trainer, iteration, _following(stage.display)))
-
-
-async def _stoppable(stage: Stage, work: Coroutine[Any, Any, T]) -> T:
-    """Work that is given up when a person asks to stop: it is done again from its beginning, or goes on by itself."""
-    working = asyncio.create_task(work)
-
-    def give_up() -> None:
-        working.cancel()
-
-    try:
-        with stage.stopper.calling(give_up):
-            return await working
-    except asyncio.CancelledError:
-        if stage.stopper.requested:
-            raise Stopped from None
-        raise
-    finally:
-        working.cancel()
-        await asyncio.wait({working})
+    with stage.stopper.interrupting():
+        return await training.learn(stage.trainer, iteration, _following(stage.display))
 
 
 async def publish(stage: Stage, iteration: int) -> PublishDone:
