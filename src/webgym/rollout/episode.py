@@ -259,10 +259,10 @@ class Attempt:
                 f"{url[:100]} was not opened: {refused[:200]}. Allow it in the server's egress settings (allow, sites), "
                 f"or mend the task"
             )
-        if seen.navigation_error is None:
-            player.unloaded.clear()  # whatever the page says, the network is there
-        else:
+        if seen.navigation_error is not None:
             player.unloaded.add(self._job.task.website)
+        elif not url.startswith("about:"):  # such a page is there without a network, too
+            player.unloaded.clear()  # whatever the page says, the network is there
         self._see(seen)
         return seen
 

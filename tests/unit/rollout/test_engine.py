@@ -238,6 +238,22 @@ async def test_the_breaker_stops_a_rollout_when_no_start_page_can_be_loaded(tmp_
         assert kinds.count("site_error") + kinds.count("circuit_open") == 50
 
 
+async def test_tasks_without_a_website_do_not_hide_that_the_network_is_gone(tmp_path: Path):
+    mixed = [task_at(f"site{n}.localhost", n) for n in range(50)]
+    mixed = [task.model_copy(update={"website": ""}) if n % 2 else task for n, task in enumerate(mixed)]
+    breaker = {"last": 5, "share": 0.6}
+    async with rolled(tmp_path / "run", mixed, browsers=Offline(""), slots=1, breaker=breaker) as one:
+        with pytest.raises(RolloutStopped, match=r"start pages of \d websites in a row"):
+            await one.engine.run()
+        assert "answered" in one.kinds(), "about:blank needs no network"
+    searching = {"session": {"blank": "http://search.localhost"}}
+    async with rolled(
+        tmp_path / "up", mixed, browsers=Offline("search.localhost"), slots=1, breaker=breaker, **searching
+    ) as one:
+        await one.engine.run()
+        assert Counter(one.kinds()) == {"site_error": 25, "answered": 25}, "a start page of the network's is a sign of it"
+
+
 async def test_websites_that_are_down_stop_no_rollout_while_others_are_up(tmp_path: Path):
     breaker = {"last": 5, "share": 0.6}
     mixed = [task_at(f"site{n}.localhost", n) for n in range(40)]
