@@ -174,8 +174,12 @@ def take(observation: Observation, image_tokens: int | None) -> Shot | None:
     shot = observation.screenshot
     if shot is None:
         return None
-    tokens = math.ceil(shot.width / PATCH) * math.ceil(shot.height / PATCH) + 2 if image_tokens is None else image_tokens
-    return Shot(Image(shot.data, shot.format), shot.sha256, tokens)
+    return Shot(Image(shot.data, shot.format), shot.sha256, weight(shot.width, shot.height, image_tokens))
+
+
+def weight(width: int, height: int, image_tokens: int | None) -> int:
+    """What a screenshot of this size counts in the token budget."""
+    return math.ceil(width / PATCH) * math.ceil(height / PATCH) + 2 if image_tokens is None else image_tokens
 
 
 def describe_page(observation: Observation, *, addresses: bool = True) -> str:

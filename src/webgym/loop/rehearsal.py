@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from webgym.agents.context import weight
 from webgym.errors import WebGymError
 from webgym.loop import estimate
 from webgym.loop.estimate import MERGED_BYTES, OPTIMIZER_BYTES, ROUNDED_BYTES, Shape, gib
@@ -101,13 +102,13 @@ def _model(_: LoopSettings, shape: Shape) -> Iterator[Row]:
 def _prompt(settings: LoopSettings, shape: Shape) -> Iterator[Row]:
     """The longest prompt that the context settings allow, against what a sample may hold."""
     session, context = settings.engine.session, settings.model.context
-    image = context.image_tokens or shape.image_tokens(session.width, session.height)
+    weighed = weight(session.width, session.height, context.image_tokens)
     images = context.window + 1
     reply = settings.model.policy.sampling.max_tokens
-    longest = max(images * image, context.token_budget) + reply
-    yield Row(
-        "prompt", f"{images} screenshots × {image:,} tokens = {images * image:,} of a budget of {context.token_budget:,}"
-    )
+    longest = max(images * shape.image_tokens(session.width, session.height), context.token_budget) + reply
+    told = f"{images} screenshots × {weighed:,} tokens, as the agent weighs them, = {images * weighed:,}"
+    kept = "" if images * weighed <= context.token_budget else ": the oldest rounds of the window will not fit"
+    yield Row("prompt", f"{told} of a budget of {context.token_budget:,}{kept}")
     over = longest > settings.train.max_tokens
     fits = "does not fit: if there is one as long, it is left out of training" if over else "fits"
     yield Row(

@@ -38,6 +38,20 @@ def test_a_config_is_resolved_and_its_needs_are_told_without_weights(name: str, 
     assert "Estimates assume that" in said
 
 
+def test_a_screenshot_counts_in_the_budget_what_the_agent_weighs_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+
+    def prompt(*more: str) -> str:
+        said = rehearsed("--config", "configs/train-paper.yaml", "--engine.session.width=1280", *more)
+        return next(line for line in said.splitlines() if "│ prompt" in line)
+
+    assert "5 screenshots × 1,290 tokens, as the agent weighs them, = 6,450 of a budget of 13,312 " in prompt(
+        "--engine.session.height=768"
+    ), "46 × 28 patches of 28 pixels and 2, not 40 × 24 of 32"
+    assert "× 500 tokens" in prompt("--model.context.image-tokens=500")
+    assert "will not fit" in prompt("--engine.session.height=1800")
+
+
 def test_the_paper_config_is_the_papers_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     settings = load(LoopSettings, ["--config", "configs/train-paper.yaml"], command="webgym train")
