@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.unit.agents.actions import MARKS, SCREENS, actions, assert_same
 from webgym import types as t
@@ -346,10 +347,32 @@ def test_a_word_from_elsewhere_is_answered_with_those_that_exist(name: DialectNa
             '{"action": "left_click", "coordinate": [1, 2], "text": "ctrl"}',
             t.Click(x=1, y=2, modifiers=("Control",)),
         ),
+        ("anthropic_computer_use", '{"action": "key", "text": "Down", "repeat": 3}', t.Key(keys=("Down",) * 3)),
+        (
+            "anthropic_computer_use",
+            '{"action": "key", "text": "Tab ctrl+a", "repeat": 2}',
+            t.Key(keys=("Tab", "ctrl+a") * 2),
+        ),
+        ("anthropic_computer_use", '{"action": "key", "text": "Down", "repeat": 1}', t.Key(keys=("Down",))),
     ],
 )
 def test_the_computer_tools_are_read_as_their_apis_have_them(name: DialectName, call: str, action: t.Action) -> None:
     assert dialect(name).read(tagged(f'{{"name": "computer", "arguments": {call}}}'), WIDE) == action
+
+
+@pytest.mark.parametrize(("text", "repeat"), [("Down", 0), ("Down", -1), ("Down", 65), ("Tab Down", 33), ("Down", 1.5)])
+def test_a_key_that_is_repeated_more_often_than_an_action_may_press_is_invalid(text: str, repeat: float) -> None:
+    call = {"name": "computer", "arguments": {"action": "key", "text": text, "repeat": repeat}}
+    found = dialect("anthropic_computer_use").read(tagged(json.dumps(call)), WIDE)
+    assert isinstance(found, Invalid)
+    assert found.reason.startswith("repeat is "), found.reason
+
+
+def test_an_action_presses_as_many_keys_as_the_dialect_thinks() -> None:
+    most = ("Down",) * anthropic_computer_use.MOST_KEYS
+    assert t.Key(keys=most).keys == most
+    with pytest.raises(ValidationError):
+        t.Key(keys=(*most, "Down"))
 
 
 def test_thoughts_before_the_call_do_not_hinder_it() -> None:

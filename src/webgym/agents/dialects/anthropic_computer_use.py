@@ -2,8 +2,9 @@
 
 Ours is a JSON call of a tool `computer` whose arguments are the tool's input as the API has it (`{"action": "left_click",
 "coordinate": [10, 20]}`), or a function beside it: `navigate`, `go_back`, `answer`. One unit of `scroll_amount` is 100
-pixels. `key` takes xdotool's form: keys of a combination joined by +, combinations by blanks. What needs a pointer or a key
-that stays down between two steps (left_mouse_down, hold_key, …) does not exist here.
+pixels. `key` takes xdotool's form: keys of a combination joined by +, combinations by blanks; `repeat`, which Claude's own
+browser tool has, presses them so often. What needs a pointer or a key that stays down between two steps (left_mouse_down,
+hold_key, …) does not exist here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 from webgym.agents.dialects import grids, keys
 from webgym.agents.dialects.calls import Arguments, Call
 from webgym.agents.dialects.computer_use import CLICKS, click_name, pixel_of, whole
-from webgym.agents.dialects.dialect import Inexpressible, Screen, unknown
+from webgym.agents.dialects.dialect import Inexpressible, Screen, Unreadable, shown, unknown
 from webgym.agents.dialects.grids import Pixels
 from webgym.agents.dialects.tool_dialect import ToolDialect
 from webgym.agents.dialects.web_interaction import heading, towards
@@ -24,6 +25,7 @@ from webgym.types import Action, Aimed, Answer, Back, Click, Drag, Hover, Key, N
 
 TOOL: Final = "computer"
 NOTCH: Final = 100  # pixels of one unit of scroll_amount
+MOST_KEYS: Final = 64  # combinations that an action may press
 GRID: Final = Pixels()
 
 TOOLS: Final = (TOOL, "navigate", "go_back", "answer")
@@ -83,7 +85,7 @@ def _computer(name: str, given: Arguments, screen: Screen) -> Action:
             dx, dy = towards(direction, given.number("scroll_amount") * NOTCH)
             return Scroll(x=x, y=y, dx=dx, dy=dy)
         case "key":
-            return Key(keys=tuple(given.text("text").split()))
+            return _pressed(given.text("text").split(), given)
         case "type":
             return Type(text=given.text("text"))
         case "wait":
@@ -92,6 +94,13 @@ def _computer(name: str, given: Arguments, screen: Screen) -> Action:
             return Wait(seconds=0)
         case _:
             raise unknown("action", name, ACTIONS)
+
+
+def _pressed(combinations: list[str], given: Arguments) -> Key:
+    times = given.whole("repeat") if given.has("repeat") else 1
+    if times < 1 or (times > 1 and times * len(combinations) > MOST_KEYS):
+        raise Unreadable(f"repeat is {shown(times)}, but must be from 1 on and press no more than {MOST_KEYS} keys in all")
+    return Key(keys=tuple(combinations) * times)
 
 
 def _written(action: Action, screen: Screen) -> Mapping[str, object]:
