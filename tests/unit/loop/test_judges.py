@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from tests.faults.injection import until
 from tests.standin.judge import JudgingModel
 from tests.unit.judge.judged import QUICK, make_task, put_in, walk
 from tests.unit.judge.judged import make_episode as make_judged
@@ -21,7 +23,7 @@ from webgym.judging.programmatic import WorldsJudge
 from webgym.loop import phases
 from webgym.loop.display import Display
 from webgym.loop.figures import Figures
-from webgym.loop.phases import Stage, Stopper
+from webgym.loop.phases import Stage, Stopped, Stopper
 from webgym.loop.settings import LoopSettings
 from webgym.loop.state import JudgeDone, LoopFolder
 from webgym.loop.training import Trainer
@@ -89,6 +91,25 @@ async def test_the_judges_budget_is_one_for_all_phases_of_a_process(tmp_path: Pa
                 await phases.evaluate(stage, 0)
     assert len(model.kinds) == 1, "neither the rollout of the evaluation nor its second look had a budget of its own"
     assert 0 < done.figures.judge_dollars <= ONE_QUESTION
+
+
+# a stop
+
+
+async def test_a_stop_ends_judging_and_the_same_phase_goes_on_later(tmp_path: Path, make_stage: MakeStage):
+    async with JudgingModel() as model:
+        endpoint = {"url": model.url, "model": "large", **QUICK, "timeout": 60.0}
+        with played(tmp_path / "train", 0) as train:
+            stage = make_stage(train, judge="rubric", rubric={"endpoint": endpoint})
+            model.latency = 60.0
+            judging = asyncio.create_task(phases.judge(stage, 0))
+            await until(lambda: bool(model.arrivals), 20)
+            stage.stopper.stop()
+            with pytest.raises(Stopped):
+                await asyncio.wait_for(judging, 10)
+            model.latency = 0.0
+            done = await phases.judge(make_stage(train, judge="rubric", rubric={"endpoint": endpoint}), 0)
+            assert done.figures.success.of == 1
 
 
 # another judge
