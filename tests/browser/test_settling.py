@@ -3,6 +3,8 @@
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from webgym import types as t
 from webgym.server import cdp
 from webgym.server.cdp import Channel, Connection
 from webgym.server.display import Display
+from webgym.server.page import Page
 from webgym.server.settle import SettleLimits, settle
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -109,6 +112,64 @@ async def test_a_page_is_asked_whether_it_is_busy_unless_it_answered_just_now(
     monkeypatch.setattr(cdp, "AWAKE_SECONDS", 0.0)
     await page.step(t.Scroll(dy=100))
     assert len(asked) > 3
+
+
+@asynccontextmanager
+async def neighbours_of(page: Page) -> AsyncIterator[None]:
+    """As with many sessions: some other page is always being drawn."""
+
+    async def draw() -> None:
+        while True:
+            async with page._display.undisturbed():
+                await asyncio.sleep(0.02)
+
+    drawing = asyncio.create_task(draw())
+    try:
+        yield
+    finally:
+        drawing.cancel()
+        await asyncio.gather(drawing, return_exceptions=True)
+
+
+async def test_whatever_moves_has_come_to_rest_beside_neighbours_that_are_drawn_too(visit: Visit, house: House):
+    slides, counts, grows = [
+        await visit(f"/live/{name}", image="png") for name in ("transition", "raf-counter", "intersection")
+    ]
+    async with neighbours_of(house.context(slides).active):
+        seen = await slides.step(t.Click(x=100, y=40), image="png")
+    assert colour_at(seen, 715, 210) == (40, 160, 80), "the box has arrived and is green"
+    async with neighbours_of(house.context(counts).active):
+        assert (await counts.step(t.Click(x=100, y=40))).title == "100"
+    async with neighbours_of(house.context(grows).active):
+        assert (await grows.step(t.Scroll(dy=100_000))).title == "40 items"
+
+
+async def test_where_neighbours_wait_for_frames_a_calm_page_takes_few(
+    visit: Visit, house: House, monkeypatch: pytest.MonkeyPatch
+):
+    """An agent alone gets a picture that is taken while the page is watched, which costs two more frames; among others,
+    each of them would wait for those."""
+    page = await visit("/docs-long")
+    context = house.context(page)
+    taken: list[bool] = []
+    send = Connection.send
+
+    def spy(self: Connection, to: Channel, method: str, params: dict[str, Any] | None) -> Any:
+        if to is context.active.channel and method == "HeadlessExperimental.beginFrame":
+            taken.append("screenshot" in (params or {}))
+        return send(self, to, method, params)
+
+    await page.step(t.Key(keys=("Shift",)))  # until then nobody knows that it is calm
+    monkeypatch.setattr(Connection, "send", spy)
+    await page.step(t.Key(keys=("Shift",)))
+    assert taken == [True, False, False]
+    taken.clear()
+    async with neighbours_of(context.active):
+        await page.step(t.Key(keys=("Shift",)))
+    assert taken == [False, True]
+    taken.clear()
+    await page.step(t.Key(keys=("Shift",)))
+    assert taken == [True, False, False], "it has not been taken for a page that moves"
 
 
 async def test_suggestions_have_come_after_typing(visit: Visit):

@@ -46,7 +46,7 @@ ON_COMMAND = (
 FRAME_SECONDS = 1.0
 EVERY = 0.05  # seconds between two frames of a page that somebody waits for
 LONGEST = 0.1  # the same where nothing moves
-AFTER_PICTURE = 0.15  # by then a page that was at rest from the beginning has said so
+AFTER_FIRST = 0.15  # by then a page that was at rest from the beginning has said so
 RETRY_SECONDS = 0.02
 # In the middle of a frame: how long until a page is helped, first gently, and until the browser counts as past help.
 ESCAPE_SECONDS = 1.0
@@ -92,6 +92,11 @@ class Display:
         self._drawn: Channel | None = None  # whose turn it is
         self._waiting = 0  # how many wait for theirs
 
+    @property
+    def busy(self) -> bool:
+        """Whether some page is being drawn, and whoever wants a frame has to wait for it."""
+        return self._turn.locked()
+
     @asynccontextmanager
     async def undisturbed(self) -> AsyncIterator[None]:
         """While nothing is drawn, where that is ours to say: a page that is closed in the middle of a frame may take the
@@ -111,14 +116,15 @@ class Display:
         if self.on_command:
             await self._try(channel, {})
 
-    async def during(self, channel: Channel, work: Awaitable[T], *, every: float = EVERY) -> T:
-        """Await what happens in a page, and let it draw meanwhile."""
-        return (await self._watch(channel, work, None, every))[0]
+    async def during(self, channel: Channel, work: Awaitable[T], *, every: float = EVERY, calm: bool = False) -> T:
+        """Await what happens in a page, and let it draw meanwhile. One that is likely to be calm gets one frame, and time
+        to say that it needs no other."""
+        return (await self._watch(channel, work, None, every, calm=calm))[0]
 
     async def during_shot(self, channel: Channel, work: Awaitable[T], picture: Picture) -> tuple[T, bytes | None]:
-        """The same, with a picture taken at once. It comes back only if nothing was drawn after it: then it is also the
-        picture of the page as it is now, and the page has drawn one frame in all."""
-        return await self._watch(channel, work, picture, EVERY)
+        """The same for a calm page, with a picture taken at once. It comes back only if nothing was drawn after it: then it
+        is also the picture of the page as it is now, and nobody waits for one at the end."""
+        return await self._watch(channel, work, picture, EVERY, calm=True)
 
     async def shoot(self, channel: Channel, picture: Picture, *, within: float) -> bytes:
         """A picture of the page as it is now. A document that has not been drawn before may need several tries."""
@@ -138,7 +144,7 @@ class Display:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _watch(
-        self, channel: Channel, work: Awaitable[T], picture: Picture | None, every: float
+        self, channel: Channel, work: Awaitable[T], picture: Picture | None, every: float, *, calm: bool
     ) -> tuple[T, bytes | None]:
         if not self.on_command:
             return await work, None
@@ -148,12 +154,13 @@ class Display:
             pause = every
             while not future.done():
                 if picture is not None:
-                    early, picture, pause = await self._early(channel, picture), None, AFTER_PICTURE
+                    early, picture = await self._early(channel, picture), None
                 elif (await self._try(channel, {})).hasDamage:
                     early, pause = None, every
                 else:
                     pause = min(2 * pause, LONGEST)  # nothing moves
-                await asyncio.wait((future,), timeout=pause)
+                await asyncio.wait((future,), timeout=AFTER_FIRST if calm else pause)
+                calm = False
             result = await future
         finally:
             future.cancel()

@@ -324,15 +324,18 @@ class Page:
 
     @property
     def shoots_early(self) -> bool:
-        """Whether the next `drawing_shot` tries to take a picture."""
-        return self._calm and self._display.on_command
+        """Whether a `drawing_shot` begun now tries to take a picture."""
+        return self._calm and self._display.on_command and not self._display.busy
 
     async def drawing_shot(self, work: Awaitable[T], picture: Picture) -> tuple[T, bytes | None]:
         """The same with a picture, if one taken at once is still true when the work is done. A page for which the last such
-        picture was too early is not asked for the next."""
+        picture was too early is not asked for the next. Nor is any while others are drawn: to tell whether it was too early
+        takes two frames more, which are worth it for an agent alone, who waits less, and not where others wait for them."""
         if not self._calm:
             self._calm = True
             return await self.drawing(work), None
+        if self._display.busy:
+            return await self._display.during(self.channel, work, calm=True), None
         result, data = await self._display.during_shot(self.channel, work, picture)
         self._calm = data is not None
         return result, data
