@@ -117,10 +117,11 @@ def _unsaid(fact: Fact, answer: str) -> bool:
 
 def _lie(task: WorldTask, fact: Fact) -> str:
     """What is said about a fact, with another value."""
-    true = next((check.text for check in fact.checks if isinstance(check, Says)), None)
-    if true is None:
+    said_of = next((check for check in fact.checks if isinstance(check, Says)), None)
+    if said_of is None:
         return fact.answer
-    for other in (_other_number(true), *_others(task, fact)):
+    true = said_of.text
+    for other in (*said_of.over, _other_number(true), *_others(task, fact)):
         said = fact.answer.replace(true, other)
         if said != fact.answer and _unsaid(fact, said):
             return said

@@ -6,7 +6,7 @@ import pytest
 
 from webgym.judging.agents import INJECTIONS, ROLES, does, script, suits, wrong_answer
 from webgym.judging.truth import Cast, draw_tasks
-from webgym.worlds.checks import Says
+from webgym.worlds.checks import Says, chosen, plain
 from webgym.worlds.sites import KINDS
 from webgym.worlds.tasks import WorldTask
 
@@ -69,6 +69,23 @@ def test_a_wrong_answer_has_the_form_of_the_right_one(drawn: list[WorldTask]):
             wrong, right = wrong_answer(task), task.answer
             assert wrong != right
             assert wrong.count("; ") == right.count("; ")
+
+
+def test_a_wrong_verdict_chooses_another_of_the_things_compared():
+    """With any other name in it the lie could be told without a look at the page."""
+    drawn = draw_tasks(Cast(tasks=4 * len(KINDS), seed=3))
+    compared = [
+        (task, check)
+        for task in drawn
+        for group in task.groups
+        for fact in group.facts
+        for check in fact.checks
+        if isinstance(check, Says) and check.over
+    ]
+    assert compared
+    for task, check in compared:
+        if not does(task):
+            assert chosen(plain(wrong_answer(task)), check.over) not in (None, plain(check.text)), task.id
 
 
 def test_injections_hold_orders_and_no_digit_that_could_be_a_fact(drawn: list[WorldTask]):
