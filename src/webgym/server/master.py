@@ -24,7 +24,7 @@ from pydantic import BaseModel, Field
 from yarl import URL
 
 from webgym import __version__
-from webgym.errors import BadRequest, ServerError, Unauthorized, Unavailable, UnknownSession
+from webgym.errors import BadRequest, Overloaded, ServerError, Unauthorized, Unavailable, UnknownSession
 from webgym.server.http import new_app, reply, unless_gone
 from webgym.server.leases import TURN_SECONDS
 from webgym.server.listen import Listener
@@ -140,6 +140,7 @@ class Master:
         body = _encode(request)
         ends = time.monotonic() + request.wait
         tries = 0
+        sick: Answer | None = None
         while True:
             member = self.registry.keyed(request.key) if request.key is not None else None
             if member is not None:
@@ -147,8 +148,13 @@ class Master:
             else:
                 left = max(0.0, ends - time.monotonic())
                 turn = self.registry.reserve(left, first=tries > 0)
-                # A client that left the line would be given a session that nobody then holds.
-                member = await (turn if client is None else unless_gone(client, turn))
+                try:
+                    # A client that left the line would be given a session that nobody then holds.
+                    member = await (turn if client is None else unless_gone(client, turn))
+                except Overloaded:
+                    if sick is None:
+                        raise
+                    return sick  # a worker had room and said why it gives none: nobody hears then that all are taken
             tries += 1
             session_id: str | None = None
             try:
@@ -157,6 +163,7 @@ class Master:
                 session_id = answer.headers.get(SESSION_HEADER.lower())
                 # It knows better than we did: leave it alone until its next beat.
                 member.full = answer.status in (429, 503)
+                sick = answer if answer.status == 503 else sick
             except Unavailable:
                 if tries >= TRIES:
                     raise

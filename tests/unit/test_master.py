@@ -1,0 +1,93 @@
+"""How the master finds a session, over real sockets, with workers that answer what the test tells them to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from webgym.server.listen import Listener
+from webgym.server.master import Master, MasterSettings, master_app, running_master
+from webgym.server.protocol import SESSION_HEADER, WorkerStatus
+from webgym.server.settings import ServeSettings
+
+SETTINGS = MasterSettings(serve=ServeSettings(port=0), fleet_key="the-key-of-a-fleet-of-the-tests")
+
+
+@dataclass
+class StandIn:
+    """A worker that takes everybody until it is told how to refuse."""
+
+    n: int
+    refusal: Callable[[], web.Response] | None = None
+    url: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def status(self, *, capacity: int = 1, sessions: tuple[str, ...] = (), keys: tuple[str, ...] = ()) -> WorkerStatus:
+        name = f"w-{self.n:012x}"
+        return WorkerStatus(id=name, url=self.url, capacity=capacity, sessions=sessions, keys=keys, browsers=1, version="x")
+
+    async def _create(self, request: web.Request) -> web.Response:
+        self.asked.append(await request.json())
+        if self.refusal is not None:
+            return self.refusal()
+        session_id = f"s-{self.n:08x}{len(self.asked):016x}"
+        return web.json_response({"id": session_id, "worker": self.n}, headers={SESSION_HEADER: session_id})
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[StandIn]:
+        application = web.Application()
+        application.router.add_post("/v1/sessions", self._create)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        try:
+            yield self
+        finally:
+            await runner.cleanup()
+
+
+def refusing(status: int, message: str, retry_after: int) -> Callable[[], web.Response]:
+    body = {
+        "error": {"code": "unavailable" if status == 503 else "overloaded", "message": message, "retry_after": retry_after}
+    }
+    return lambda: web.json_response(body, status=status, headers={"retry-after": str(retry_after)})
+
+
+@asynccontextmanager
+async def mastered() -> AsyncIterator[tuple[Master, aiohttp.ClientSession]]:
+    async with (
+        running_master(SETTINGS) as master,
+        Listener(master_app(master), "127.0.0.1", 0, SETTINGS.serve.http) as listener,
+        aiohttp.ClientSession(listener.url(None), timeout=aiohttp.ClientTimeout(total=20)) as http,
+    ):
+        yield master, http
+
+
+async def create(http: aiohttp.ClientSession, **fields: Any) -> tuple[int, str | None, Any]:
+    async with http.post("/v1/sessions", json=fields) as answer:
+        return answer.status, answer.headers.get("retry-after"), json.loads(await answer.read())
+
+
+async def test_the_reason_a_worker_gives_for_no_session_is_what_the_client_hears():
+    async with StandIn(1).running() as sick, StandIn(2).running() as full, mastered() as (master, http):
+        sick.refusal = refusing(503, "there is no room for a session's files", 5)
+        for wait in (0, 0.3):
+            master.registry.beat(sick.status())
+            status, retry_after, said = await create(http, wait=wait)
+            assert (status, retry_after) == (503, "5")
+            assert said["error"]["message"] == "there is no room for a session's files"
+        full.refusal = refusing(429, "all 1 sessions are taken", 1)
+        master.registry.beat(sick.status(capacity=4))
+        master.registry.beat(full.status())
+        assert (await create(http))[0] == 503, "that one worker is full explains less than that another is sick"
+        full.refusal = None
+        master.registry.beat(sick.status(capacity=4))
+        master.registry.beat(full.status())
+        assert (await create(http))[0] == 200
