@@ -2,7 +2,8 @@
 
 Invariants (G4): a session nobody renews is freed within its time to live plus one sweep, unless a call is under way on it.
 A stale lease touches nothing. A step repeated with its key returns the stored result: one click, not two. If there is no
-result because a means of ours was short when the page was looked at, the repetition looks again; it does not act again.
+result because a means of ours was short when the page was looked at, the repetition looks again; it does not act again. Keys
+are remembered for longer than results, which are large: a repetition that comes too late for its result is refused.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from webgym.server.tabs import Context
 
 TURN_SECONDS = 30.0  # for the calls on the same session that came before
 REMEMBERED_STEPS = 3
+REMEMBERED_KEYS = 1000
 REMEMBERED_SESSIONS = 10_000
 
 
@@ -61,6 +63,7 @@ class Leased:
     calls: int = 0  # under way right now
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     steps: deque[Step] = field(default_factory=lambda: deque(maxlen=REMEMBERED_STEPS))
+    taken: OrderedDict[str, int] = field(default_factory=OrderedDict)  # which step a key was
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -90,11 +93,17 @@ class Leased:
         if step is not None:
             step.result = asyncio.get_running_loop().create_future()
             return step
+        if request.key is not None and request.key in self.taken:
+            raise StepConflict(f"this was step {self.taken[request.key]}, taken already, and its answer is no longer kept")
         if request.seq is not None and request.seq != self.seq + 1:
             raise StepConflict(f"seq {request.seq} is out of order: the next step of this session is {self.seq + 1}")
         self.seq += 1
         step = Step(request.key, self.seq, asyncio.get_running_loop().create_future())
         self.steps.append(step)
+        if request.key is not None:
+            self.taken[request.key] = self.seq
+            if len(self.taken) > REMEMBERED_KEYS:
+                self.taken.popitem(last=False)
         return step
 
 

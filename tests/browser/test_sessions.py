@@ -1,0 +1,39 @@
+"""What a worker keeps of a session for calls that come again, late, or with a file that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.conftest import Driver, Opener
+from tests.site.server import Site
+from webgym.errors import StepConflict
+from webgym.server.leases import REMEMBERED_STEPS
+from webgym.server.protocol import StepRequest, StepResult
+from webgym.types import Click, Look
+
+BLIND = Look(image="none")
+
+
+def clicker(driver: Driver) -> Callable[[str], Awaitable[StepResult]]:
+    started = driver.started
+    return lambda key: driver.worker.sessions.step(
+        started.id, started.lease.token, StepRequest(action=Click(x=100, y=40), look=BLIND, key=key)
+    )
+
+
+async def test_a_step_that_comes_again_after_many_others_is_refused_and_not_done_again(open_page: Opener, site: Site):
+    before = site.count("click")
+    click = clicker(await open_page("/counter", image="none"))
+    keys = [f"k{n}" for n in range(REMEMBERED_STEPS + 2)]
+    for key in keys:
+        assert not (await click(key)).repeated
+    for forgotten in keys[:2]:
+        with pytest.raises(StepConflict, match="its answer is no longer kept"):
+            await click(forgotten)
+    for kept in keys[2:]:
+        assert (await click(kept)).repeated
+    after = await click("another")
+    assert (after.seq, after.observation.title) == (len(keys) + 1, f"count {len(keys) + 1}")
+    await site.reported("click", before + len(keys) + 1)
