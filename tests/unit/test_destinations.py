@@ -48,7 +48,6 @@ def test_a_host_has_one_spelling(text, host):
         "a..b",
         "a b",
         "a/b",
-        "-a.example",
         "256.0.0.1",
         "1.2.3.4.5",
         "08.0.0.1",
@@ -372,3 +371,29 @@ def test_an_address_of_this_machine_is_opened_as_loopback_is():
     assert EgressPolicy(allow=("1.2.3.4",)).refuses_address("b.example", address, 80, ours) is None
     assert EgressPolicy(allow_private=True).refuses_address("a.example", address, 80, ours)
     assert EgressPolicy().refuses_address("a.example", IPv4Address("1.2.3.5"), 80, ours) is None
+
+
+def test_opening_private_ranges_opens_the_neighbours_and_not_this_machine():
+    policy = EgressPolicy(allow_private=True)
+    ours = (ip_network("10.0.0.5/32"), ip_network("fd00::5/128"), ip_network("fd00::/64"))
+    for own, neighbour in (
+        (IPv4Address("10.0.0.5"), IPv4Address("10.0.0.6")),
+        (IPv6Address("fd00::5"), IPv6Address("fd00::6")),
+    ):
+        assert policy.refuses_address(own, own, 8265, ours)
+        assert policy.refuses_address("a.example", own, 8265, ours)
+        assert policy.refuses_address(neighbour, neighbour, 8265, ours) is None
+        assert EgressPolicy(allow=(f"{own}",), allow_private=True).refuses_address(own, own, 8265, ours) is None
+
+
+def test_private_ranges_are_no_way_around_the_list_of_sites():
+    policy = EgressPolicy(allow_private=True, only_allowed=True, sites=("shop.example", "10.0.0.7"))
+    shop, listed, other = IPv4Address("10.0.0.5"), IPv4Address("10.0.0.7"), IPv4Address("10.0.0.6")
+    assert policy.refuses_address("shop.example", shop, 80) is None
+    assert policy.refuses_address(listed, listed, 80) is None
+    assert policy.refuses_address(other, other, 80) == "10.0.0.6:80 is not on the allow list"
+
+
+@pytest.mark.parametrize("name", ["the-.tumblr.com", "-a.example", "xn--a-.example"])
+def test_a_hyphen_may_stand_anywhere_in_a_name_as_it_may_for_browsers(name):
+    assert canonical_host(name) == name

@@ -76,7 +76,7 @@ _OWN: Final = "of this machine or its network"  # in no table: whoever connects 
 _OPENED_BY_NAME: Final = frozenset({"loopback", _OWN, "private", "carrier-grade NAT", "for documentation", "for benchmarks"})
 _OPENED_AS_PRIVATE: Final = frozenset({"private", "carrier-grade NAT"})
 
-_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")  # with hyphens at its ends, too: browsers look such names up
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -303,15 +303,16 @@ class EgressPolicy(BaseModel):
         if self._allow.has_address(address, port):
             return None
         kind = zone(address)
-        if kind is None and any(one in network for network in own for one in meant):
+        ours = [network for network in own if any(one in network for one in meant)]
+        if kind in _OPENED_AS_PRIVATE:  # the neighbours in a private network are what opening it is for
+            ours = [network for network in ours if network.num_addresses == 1]
+        if ours and (kind is None or kind in _OPENED_AS_PRIVATE):
             kind = _OWN
-        if kind is None:
-            if self.only_allowed and host == address and not self._sites.has_address(address, port):
-                return f"{at(address, port)} is not on the allow list"
-            return None
         if kind in _OPENED_BY_NAME and isinstance(host, str) and self._allow.has_name(host, port):
             return None
-        if kind in _OPENED_AS_PRIVATE and self.allow_private:
+        if kind is None or (kind in _OPENED_AS_PRIVATE and self.allow_private):
+            if self.only_allowed and host == address and not self._sites.has_address(address, port):
+                return f"{at(address, port)} is not on the allow list"
             return None
         return f"{subject} is {kind}"
 

@@ -42,13 +42,14 @@ class OwnNetworks:
 
 
 def _networks() -> list[Network]:
-    """Every address of ours, and in IPv6 its neighbours with it: they are public by number only, as a rule."""
+    """Every address of ours alone, and in IPv6 its neighbours with it: they are public by number only, as a rule."""
     found: list[Network] = []
     for address in (one for addresses in psutil.net_if_addrs().values() for one in addresses):
         if address.family == socket.AF_INET:
             found.append(ip_network(IPv4Address(address.address)))
         elif address.family == socket.AF_INET6:
             own = IPv6Address(address.address.partition("%")[0])
+            found.append(ip_network(own))
             found.append(ip_network((own, max(_NEIGHBOURS, _prefix(address.netmask))), strict=False))
     return found
 
