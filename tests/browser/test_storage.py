@@ -38,6 +38,20 @@ async def test_cookies_and_local_storage_move_to_another_session(visit: Visit, h
     assert await house.ask(third, READ, list) == ["", ""], "nothing without a state"
 
 
+async def test_what_is_written_in_passing_is_saved_too(visit: Visit, house: House):
+    """As at a sign-in: a document writes, and goes on to another site by itself before anybody looks."""
+    page = await visit("/counter")
+    there = house.site.url("/isolation/set?value=there", host="other.localhost")
+    back = house.site.url("/counter")
+    await house.ask(page, f"location.replace({there!r}); 0", int)
+    await house.context(page).active.until(lambda: house.context(page).active.url == there, 5)
+    await house.context(page).active.channel.call("Page.navigate", {"url": back}, within=5)
+    assert (await page.look()).url == back
+    assert house.site.url("", host="other.localhost").rstrip("/") in {
+        one.origin for one in (await saved(house, page)).origins
+    }
+
+
 async def test_a_restored_state_can_be_saved_again(visit: Visit, house: House):
     state = await saved(house, await visit("/isolation/set?value=kept"))
     again = await saved(house, await visit(None, options={"storage_state": state}))

@@ -50,6 +50,18 @@ async def test_a_window_that_a_script_opens_is_a_tab_like_any_other(visit: Visit
     assert (seen.title, len(seen.tabs)) == ("Popup 2", 3)
 
 
+async def test_a_tab_keeps_locale_and_time_zone_when_the_one_that_opened_it_closes(visit: Visit, house: House):
+    """The two share a process, and Chromium has one of each a process."""
+    page = await visit("/popup", options={"locale": "de-DE", "time_zone": "Asia/Tokyo"})
+    assert len((await page.step(t.Click(x=100, y=40))).tabs) == 2
+    where = "[Intl.DateTimeFormat().resolvedOptions().timeZone, Intl.NumberFormat().resolvedOptions().locale]"
+    assert await house.ask(page, where, list) == ["Asia/Tokyo", "de-DE"]
+    await page.step(t.CloseTab(tab=1))
+    assert await house.ask(page, where, list) == ["Asia/Tokyo", "de-DE"]
+    await page.step(t.Reload())
+    assert await house.ask(page, where, list) == ["Asia/Tokyo", "de-DE"]
+
+
 async def test_a_control_click_opens_a_tab(visit: Visit):
     page = await visit("/history/a")
     seen = await page.step(t.Click(x=100, y=40, modifiers=("Control",)))

@@ -172,13 +172,7 @@ async def _settle_active(
         if switched == 3:
             rest.early = None  # of a page that is not the active one
             break
-    context.origins.update(_origin(page.url))
     return rest
-
-
-def _origin(url: str) -> set[str]:
-    parts = urlsplit(url)
-    return {f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"} if parts.scheme in ("http", "https") else set()
 
 
 async def _numbered(context: Context, marking: marks.Marking, plain: bytes, picture: Picture) -> bytes:

@@ -19,10 +19,9 @@ from webgym.server.cdp import ConnectionClosed, ProtocolError
 from webgym.server.frame import ScriptFailed
 from webgym.server.page import Page
 from webgym.server.protocol import Cookie, OriginStorage, StorageItem, StorageState
-from webgym.server.tabs import Context
+from webgym.server.tabs import MAX_ORIGINS, Context
 
 SECONDS = 5.0
-MAX_ORIGINS = 50
 
 
 class _Partition(msgspec.Struct):
@@ -69,7 +68,7 @@ async def save(context: Context) -> StorageState:
     found = await root.call("Storage.getCookies", {"browserContextId": context.id}, _Cookies, within=SECONDS)
     origins = []
     async with _Elsewhere(context) as tab:
-        for origin in sorted(context.origins)[:MAX_ORIGINS]:
+        for origin in sorted(context.origins):
             stored = await tab.visit(origin)
             if stored is not None and stored.items:
                 items = tuple(StorageItem(name=item.name, value=item.value) for item in stored.items)
@@ -144,7 +143,6 @@ async def restore(context: Context, state: StorageState) -> None:
                 )
             except ScriptFailed as e:
                 raise BadRequest(f"storage_state.origins: {stored.origin!r:.200} does not take what it should store") from e
-            context.origins.add(there.origin)
 
 
 class _Elsewhere:

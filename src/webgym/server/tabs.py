@@ -28,6 +28,7 @@ from webgym.server.surprises import Surprises
 
 MAX_TABS = 10
 MAX_FRAMES = 50
+MAX_ORIGINS = 50  # whose storage is saved; of more, the latest
 OPEN_SECONDS = 15.0
 DISPOSE_SECONDS = 15.0  # as long as a browser may take for anything: its other sessions go with it
 # Chromium holds workers back, too, whatever the filter says: those it hid from us would never begin.
@@ -58,6 +59,15 @@ class Detached(msgspec.Struct):
 
 class _Created(msgspec.Struct):
     targetId: str
+
+
+class _Document(msgspec.Struct):
+    securityOrigin: str = ""
+    parentId: str | None = None
+
+
+class _Navigated(msgspec.Struct):
+    frame: _Document
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,7 @@ class Context:
         self.emulation = Emulation()
         self.surprises = Surprises(connection.root, context_id, folder, max_download)
         self.tabs: dict[int, Page] = {}
-        self.origins: set[str] = set()
+        self.origins: dict[str, None] = {}  # of the tabs' documents, the latest last
         self.clipboard = ""  # what was copied last
         self.last_shot = ""  # content hash of the last screenshot
         self.last_numbered: Numbered | None = None  # the last screenshot with marks
@@ -201,6 +211,7 @@ class Context:
         self.tabs[page.number] = page
         self._by_target[info.targetId] = page
         self._watch(page, channel)
+        channel.on("Page.frameNavigated", _Navigated, self._note_origin)
         self.configure(page)
         channel.post("Emulation.setFocusEmulationEnabled", {"enabled": True})
         channel.post("Runtime.runIfWaitingForDebugger")
@@ -221,6 +232,15 @@ class Context:
         for page in self.tabs.values():
             self.configure(page)
 
+    def _note_origin(self, event: _Navigated) -> None:
+        """A document that is only passed through, as at a sign-in, leaves something in its storage all the same."""
+        origin = event.frame.securityOrigin
+        if event.frame.parentId is None and origin.startswith(("http://", "https://")):
+            self.origins.pop(origin, None)
+            self.origins[origin] = None
+            if len(self.origins) > MAX_ORIGINS:
+                del self.origins[next(iter(self.origins))]
+
     def info_changed(self, info: TargetInfo) -> None:
         page = self._by_target.get(info.targetId)
         if page is not None:
@@ -235,6 +255,9 @@ class Context:
             return
         self.tabs.pop(page.number, None)
         page.close()
+        # Chromium has one locale and one time zone a process, and takes them back with the tab that set them.
+        for other in self.tabs.values():
+            self.configure(other)
         if page is self._active:
             if self.tabs:
                 self.activate(list(self.tabs.values())[-1])
