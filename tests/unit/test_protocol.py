@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
-from webgym.server.protocol import StorageState
+from webgym.server.protocol import NewSession, StorageState
 
 PLAIN = {
     "name": "id",
@@ -25,3 +26,10 @@ def test_a_cookie_that_playwright_saved_is_taken_and_written_as_it_was(partition
     written = taken.model_dump(mode="json")
     assert written == state, "without fields that Playwright would not take as null"
     assert StorageState.model_validate_json(taken.model_dump_json()) == taken
+
+
+@pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "Connection", "TE", "Proxy-Authorization"])
+def test_headers_with_which_no_page_would_load_are_refused_by_name(name: str):
+    with pytest.raises(ValidationError, match=f"'{name}' is the browser's own to set"):
+        NewSession(headers={name: "x"})
+    assert NewSession(headers={f"X-{name}": "x", "Cookie": "a=b", "Authorization": "x"}).headers

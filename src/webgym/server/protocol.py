@@ -20,6 +20,7 @@ application/msgpack`) with images as bytes. A refusal is an `ErrorBody` whose `c
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -40,8 +41,22 @@ MSGPACK = "application/msgpack"
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^s-[0-9a-f]{24}$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")]
-HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$")]
 HeaderValue = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]{0,4096}$")]
+
+# Chromium loads no page at all with one of these, and the website would get the blame.
+_NOT_TO_BE_SET = re.compile(
+    r"connection|content-length|cookie2|host|keep-alive|set-cookie|te|trailer|transfer-encoding|upgrade|proxy-.*",
+    re.IGNORECASE,
+)
+
+
+def _settable(name: str) -> str:
+    if _NOT_TO_BE_SET.fullmatch(name):
+        raise ValueError(f"{name!r} is the browser's own to set; leave it out")
+    return name
+
+
+HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$"), AfterValidator(_settable)]
 
 
 def _known_zone(name: str) -> str:
