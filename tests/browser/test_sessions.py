@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -37,3 +38,12 @@ async def test_a_step_that_comes_again_after_many_others_is_refused_and_not_done
     after = await click("another")
     assert (after.seq, after.observation.title) == (len(keys) + 1, f"count {len(keys) + 1}")
     await site.reported("click", before + len(keys) + 1)
+
+
+async def test_a_repeated_step_keeps_the_lease(open_page: Opener):
+    driver = await open_page("/counter", image="none", options={"ttl": 1.0})
+    click = clicker(driver)
+    await click("first")
+    for _ in range(4):
+        await asyncio.sleep(0.6)
+        assert (await click("first")).repeated

@@ -277,6 +277,7 @@ class Sessions:
         leased = self.leases.find(session_id, token)
         before = leased.earlier(request)
         if before is not None and not before.unseen:
+            self.leases.renew(leased)  # it asks nothing of the browser, and is a sign of life all the same
             return await before.again()
         step: Step | None = None  # ours to end: not while others may be looking at it
         began = time.monotonic()
