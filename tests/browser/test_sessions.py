@@ -11,7 +11,8 @@ from tests.conftest import Driver, Opener
 from tests.site.server import Site
 from webgym.errors import StepConflict
 from webgym.server.leases import REMEMBERED_STEPS
-from webgym.server.protocol import StepRequest, StepResult
+from webgym.server.protocol import NewSession, StepRequest, StepResult
+from webgym.server.worker import Worker
 from webgym.types import Click, Look
 
 BLIND = Look(image="none")
@@ -47,3 +48,14 @@ async def test_a_repeated_step_keeps_the_lease(open_page: Opener):
     for _ in range(4):
         await asyncio.sleep(0.6)
         assert (await click("first")).repeated
+
+
+async def test_a_key_whose_session_ran_out_gets_a_new_one_before_the_sweep_and_after(worker: Worker):
+    request = NewSession(key="k", ttl=0.3, look=BLIND)
+    ids = set()
+    for _ in range(4):  # the sweep comes once a second, at a moment of its own
+        started = await asyncio.gather(*(worker.sessions.create(request, None) for _ in range(3)))
+        (one,) = {each.id for each in started}
+        ids.add(one)
+        await asyncio.sleep(0.35)
+    assert len(ids) == 4

@@ -91,6 +91,9 @@ class Sessions:
     async def create(self, request: NewSession, base_url: str | None) -> SessionStarted:
         if request.key is None:
             return await self._create(request, base_url)
+        for leased in self.leases.all():
+            if leased.idempotency == request.key:
+                self._end_if_over(leased)  # or until the next sweep its key would lead to a session that nobody can use
         earlier = self._created.get(request.key)
         if earlier is not None:
             return self._as_of_now(await asyncio.shield(earlier))
@@ -228,12 +231,17 @@ class Sessions:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             for leased in self.leases.all():
-                if not leased.context.alive:
-                    self.begin_end(leased, BrowserGone("the browser under this session is gone"))
-                elif self.leases.expired(leased):
-                    self.begin_end(leased, StaleLease("the lease ran out"))
-                else:
+                if not self._end_if_over(leased):
                     leased.context.surprises.refuse_strays()
+
+    def _end_if_over(self, leased: Leased) -> bool:
+        if not leased.context.alive:
+            self.begin_end(leased, BrowserGone("the browser under this session is gone"))
+        elif self.leases.expired(leased):
+            self.begin_end(leased, StaleLease("the lease ran out"))
+        else:
+            return False
+        return True
 
     async def drain(self, within: float) -> None:
         """Take no new sessions; give those there are time to end, then end them."""
