@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final, Literal
 
 from webgym.endpoint import Endpoint, Message
+from webgym.endpoint.transport import OF_THE_REQUEST
 from webgym.errors import EndpointRefused, UnusableReply
 from webgym.tasks.prompts import Prompt, fenced, prompt
 from webgym.tasks.question import Question
@@ -26,7 +27,6 @@ MAX_FACTS: Final = 120
 MAX_FACT_CHARACTERS: Final = 1_000
 INSTRUCTION_CAP: Final = 20_000
 HINTS_CAP: Final = 4_000
-OF_THE_REQUEST: Final = frozenset({400, 413, 422})  # statuses that concern this one question and not all of them
 
 
 class WrittenGroup(Wire):

@@ -256,7 +256,7 @@ class EgressPolicy(BaseModel):
         (), description="what is shut by default: names (*.localhost:8080), addresses or ranges, each with a port or for all"
     )
     deny: tuple[str, ...] = Field((), description="what is shut whatever else is said")
-    allow_private: bool = Field(False, description="open private ranges; loopback and link-local stay shut")
+    allow_private: bool = Field(False, description="open private ranges; loopback, link-local and this machine stay shut")
     only_allowed: bool = Field(False, description="nothing but what allow and sites list")
     sites: tuple[str, ...] = Field((), description="public sites for only_allowed")
 
