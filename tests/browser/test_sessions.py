@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.conftest import Driver, Opener
+from tests.conftest import Driver, Opener, WorkerMaker
 from tests.site.server import Site
-from webgym.errors import StepConflict
+from webgym.errors import BadRequest, StepConflict
 from webgym.server.leases import REMEMBERED_STEPS
 from webgym.server.protocol import NewSession, StepRequest, StepResult
 from webgym.server.worker import Worker
@@ -59,3 +59,18 @@ async def test_a_key_whose_session_ran_out_gets_a_new_one_before_the_sweep_and_a
         ids.add(one)
         await asyncio.sleep(0.35)
     assert len(ids) == 4
+
+
+async def test_a_file_that_is_replaced_counts_once(new_worker: WorkerMaker):
+    async with new_worker(limits={"max_download": 1}, http={"max_body": 1}) as worker:
+        started = await worker.sessions.create(NewSession(look=BLIND), None)
+
+        def put(name: str, size: int) -> int:
+            return worker.sessions.put_file(started.id, started.lease.token, name, b"x" * size).size
+
+        most = 1024 * 1024
+        for size in (most // 2 + 1, most, most - 1):
+            assert put("report.pdf", size) == size
+        with pytest.raises(BadRequest, match=f"may hold {most} bytes, and has {most - 1} in other files"):
+            put("another.pdf", 2)
+        assert put("another.pdf", 1) == 1

@@ -382,8 +382,10 @@ class Sessions:
         files, held = _held_in(leased.context.folder)
         if files >= MAX_FILES and not path.exists():
             raise BadRequest(f"the session's folder may hold {MAX_FILES} files, and has {files}")
+        with contextlib.suppress(FileNotFoundError):
+            held -= path.stat().st_size  # it is replaced
         if held + len(data) > self._max_file:
-            raise BadRequest(f"the session's folder may hold {self._max_file} bytes, and has {held}")
+            raise BadRequest(f"the session's folder may hold {self._max_file} bytes, and has {held} in other files")
         unfinished = path.with_name(f".{name}")  # no name that a client or a page could give
         try:
             unfinished.write_bytes(data)
