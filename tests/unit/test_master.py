@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -9,11 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
+import pytest
 from aiohttp import web
+from fastapi import Request
 
+from webgym.errors import Unavailable
 from webgym.server.listen import Listener
 from webgym.server.master import Master, MasterSettings, master_app, running_master
-from webgym.server.protocol import SESSION_HEADER, WorkerStatus
+from webgym.server.protocol import SESSION_HEADER, NewSession, WorkerStatus
 from webgym.server.settings import ServeSettings
 
 SETTINGS = MasterSettings(serve=ServeSettings(port=0), fleet_key="the-key-of-a-fleet-of-the-tests")
@@ -91,3 +95,61 @@ async def test_the_reason_a_worker_gives_for_no_session_is_what_the_client_hears
         master.registry.beat(sick.status(capacity=4))
         master.registry.beat(full.status())
         assert (await create(http))[0] == 200
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not true():  # noqa: ASYNC110 - what changes is the line, which wakes nobody but those in it
+            await asyncio.sleep(0.01)
+
+
+async def leave(call: asyncio.Task[Any]) -> None:
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    await asyncio.sleep(0.2)  # for the server to see that the connection is closed
+
+
+async def test_calls_with_one_key_stay_in_line_until_the_last_of_them_has_gone():
+    async with StandIn(1).running() as worker, mastered() as (master, http):
+        master.registry.beat(worker.status(sessions=("s-" + "0" * 24,)))
+
+        async def come() -> asyncio.Task[Any]:
+            call = asyncio.create_task(create(http, key="k", wait=10))
+            await asyncio.sleep(0.2)
+            return call
+
+        for stays in (0, 1, 2):
+            calls = [await come() for _ in range(3)]
+            assert master.registry.queued == 1
+            for n, call in enumerate(calls):
+                if n != stays:
+                    await leave(call)
+            assert not calls[stays].done()
+            assert master.registry.queued == 1
+            if stays == 1:
+                await leave(calls[stays])
+                await until(lambda: master.registry.queued == 0)
+                continue
+            master.registry.beat(worker.status())
+            status, _, started = await calls[stays]
+            assert status == 200
+            master.registry.beat(worker.status(sessions=(started["id"],)))
+        assert len(worker.asked) == 2
+
+
+async def test_the_refusal_of_one_who_has_gone_says_when_to_ask_again():
+    async with StandIn(1).running() as worker, running_master(SETTINGS) as master:
+        master.registry.beat(worker.status(sessions=("s-" + "0" * 24,)))
+        left = asyncio.Event()
+
+        async def receive() -> dict[str, str]:
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        client = Request({"type": "http"}, receive)
+        call = asyncio.create_task(master.create(NewSession(wait=10), accept="", relay=False, client=client))
+        await until(lambda: master.registry.queued == 1)
+        left.set()
+        with pytest.raises(Unavailable) as refused:
+            await call
+        assert refused.value.retry_after is not None

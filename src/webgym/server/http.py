@@ -132,22 +132,23 @@ class _Body:
         return message
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Do what a client waits for, but only while it waits. Its body must have been read."""
+async def unless_gone(gone: Coroutine[Any, Any, object], work: Coroutine[Any, Any, T]) -> T:
+    """Do what somebody waits for, but only until nobody does."""
     doing = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(request))
+    leaving = asyncio.ensure_future(gone)
     try:
         await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if doing.done():
             return doing.result()
-        raise Unavailable("the client has gone")
+        raise Unavailable("the client has gone", retry_after=1.0)  # it may be heard by one who comes in this very moment
     finally:
         for task in (doing, leaving):
             task.cancel()
         await asyncio.gather(doing, leaving, return_exceptions=True)
 
 
-async def _left(request: Request) -> None:
+async def left(request: Request) -> None:
+    """Returns when the client has gone. Its body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -12,9 +12,10 @@ import io
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import aiohttp
@@ -25,7 +26,7 @@ from yarl import URL
 
 from webgym import __version__
 from webgym.errors import BadRequest, Overloaded, ServerError, Unauthorized, Unavailable, UnknownSession
-from webgym.server.http import new_app, reply, unless_gone
+from webgym.server.http import left, new_app, reply, unless_gone
 from webgym.server.leases import TURN_SECONDS
 from webgym.server.listen import Listener
 from webgym.server.metrics import Metrics
@@ -77,13 +78,41 @@ class Answer(BaseModel):
         return Response(self.body, self.status, kept)
 
 
+class Shared:
+    """A create that every call with its key waits for. It is in line for all of them, until the last has gone."""
+
+    def __init__(self) -> None:
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.deserted = asyncio.Event()
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def awaited_by(self, client: Request | None) -> AsyncIterator[None]:
+        self._waiting += 1
+        self.deserted.clear()
+        watching = asyncio.create_task(self._watch(client))
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def _watch(self, client: Request | None) -> None:
+        if client is None:
+            return
+        await left(client)
+        self._waiting -= 1
+        if not self._waiting:
+            self.deserted.set()
+
+
 class Master:
     def __init__(self, settings: MasterSettings, http: aiohttp.ClientSession) -> None:
         self.settings = settings
         self.registry = Registry(queue=settings.serve.queue, clock=time.monotonic)
         self.metrics = Metrics()
         self._http = http
-        self._creating: dict[str, asyncio.Future[Answer]] = {}
+        self._creating: dict[str, Shared] = {}
         self.metrics.watch("webgym_queue", "Clients waiting for a session.", lambda: self.registry.queued)
         self.metrics.watch("webgym_workers", "Workers known.", lambda: len(self.registry.workers()))
 
@@ -117,25 +146,28 @@ class Master:
         """A session on some worker. Whoever repeats an idempotency key gets what the first call with it gets."""
         headers = {"accept": accept, "content-type": "application/json"} | ({RELAY_HEADER: "1"} if relay else {})
         if request.key is None:
-            return await self._create(request, headers, client)
+            return await self._create(request, headers, None if client is None else partial(left, client))
         earlier = self._creating.get(request.key)
         if earlier is not None:
-            return await asyncio.shield(earlier)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._creating[request.key] = future
+            async with earlier.awaited_by(client):
+                return await asyncio.shield(earlier.answer)
+        shared = self._creating[request.key] = Shared()
         try:
-            answer = await self._create(request, headers, client)
+            async with shared.awaited_by(client):
+                answer = await self._create(request, headers, shared.deserted.wait)
         except BaseException as e:
             lost = Unavailable("the session was not created", retry_after=1.0)
-            future.set_exception(e if isinstance(e, ServerError) else lost)
-            future.exception()
+            shared.answer.set_exception(e if isinstance(e, ServerError) else lost)
+            shared.answer.exception()
             raise
         finally:
             del self._creating[request.key]
-        future.set_result(answer)
+        shared.answer.set_result(answer)
         return answer
 
-    async def _create(self, request: NewSession, headers: dict[str, str], client: Request | None) -> Answer:
+    async def _create(
+        self, request: NewSession, headers: dict[str, str], gone: Callable[[], Coroutine[Any, Any, object]] | None
+    ) -> Answer:
         """Another worker is tried when one turns out to be full or gone, as long as the client is ready to wait."""
         body = _encode(request)
         ends = time.monotonic() + request.wait
@@ -146,11 +178,11 @@ class Master:
             if member is not None:
                 self.registry.promise(member)
             else:
-                left = max(0.0, ends - time.monotonic())
-                turn = self.registry.reserve(left, first=tries > 0)
+                patience = max(0.0, ends - time.monotonic())
+                turn = self.registry.reserve(patience, first=tries > 0)
                 try:
                     # A client that left the line would be given a session that nobody then holds.
-                    member = await (turn if client is None else unless_gone(client, turn))
+                    member = await (turn if gone is None else unless_gone(gone(), turn))
                 except Overloaded:
                     if sick is None:
                         raise
