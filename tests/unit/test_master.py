@@ -153,3 +153,29 @@ async def test_the_refusal_of_one_who_has_gone_says_when_to_ask_again():
         with pytest.raises(Unavailable) as refused:
             await call
         assert refused.value.retry_after is not None
+
+
+async def test_a_key_that_has_just_become_free_is_not_kept_to_the_worker_that_had_it():
+    async with StandIn(1).running() as old, StandIn(2).running() as other, mastered() as (master, http):
+        for refusal in (refusing(429, "all 1 sessions are taken", 1), refusing(503, "this worker is shutting down", 5)):
+            old.refusal, old.asked = refusal, []
+            master.registry.beat(old.status(sessions=("s-" + "0" * 24,), keys=("k",)))
+            master.registry.beat(other.status())
+            status, _, started = await create(http, key="k")
+            assert (status, started["worker"], len(old.asked)) == (200, 2, 1)
+
+
+async def test_a_worker_that_is_full_is_still_asked_for_the_keys_it_has():
+    async with StandIn(1).running() as holder, StandIn(2).running() as other, mastered() as (master, http):
+        master.registry.beat(holder.status(capacity=2, keys=("k",)))
+        holder.refusal = refusing(429, "all 2 sessions are taken", 1)
+        assert (await create(http))[0] == 429
+        master.registry.beat(other.status())
+        answers = [lambda: web.Response(status=503), lambda: web.json_response({"worker": 1})]
+        holder.refusal = lambda: answers.pop(0)()  # first its connections are full, and nobody there has looked for the key
+        assert await create(http, key="k") == (200, None, {"worker": 1})
+        holder.refusal, holder.asked = lambda: web.Response(status=503), []
+        status, retry_after, said = await create(http, key="k", wait=60)
+        assert (status, retry_after, said["error"]["code"]) == (503, "1", "unavailable")
+        assert len(holder.asked) == 3
+        assert not other.asked

@@ -195,6 +195,10 @@ class Master:
                 session_id = answer.headers.get(SESSION_HEADER.lower())
                 # It knows better than we did: leave it alone until its next beat.
                 member.full = answer.status in (429, 503)
+                if member.full and not answer.body:  # the cap on its connections: nobody there has looked for the key
+                    raise Unavailable("the worker holds as many connections as it may", retry_after=1.0)
+                if member.full and request.key is not None:
+                    member.keys.discard(request.key)  # or the key would lead back to where its session no longer is
                 sick = answer if answer.status == 503 else sick
             except Unavailable:
                 if tries >= TRIES:
