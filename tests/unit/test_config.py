@@ -42,6 +42,11 @@ def test_the_environment_is_not_a_setting(monkeypatch: pytest.MonkeyPatch):
     assert serve() == serve("--host", "127.0.0.1")
 
 
+@pytest.mark.parametrize("name", ["gym", "gym-7.example.", "my_host", "10.0.0.5", "2001:db8::1"])
+def test_a_host_name_or_an_address_may_be_advertised(name: str):
+    assert serve("--advertise", name).advertise == name
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -52,6 +57,13 @@ def test_the_environment_is_not_a_setting(monkeypatch: pytest.MonkeyPatch):
         (["--egress.allow", "*"], "would open every private address"),
         (["--egress.allow", "10.0.0.0/99"], "rule '10.0.0.0/99'"),
         (["--http.header-seconds", "0"], "http.header_seconds: "),
+        (["--advertise", "http://gym.example"], "advertise: write a bare host name or address"),
+        (["--advertise", "gym.example:8000"], "advertise: "),
+        (["--advertise", "gym.example/"], "advertise: "),
+        (["--advertise", "[2001:db8::1]"], "advertise: "),
+        (["--advertise", "fe80::1%eth0"], "advertise: "),
+        (["--advertise", ""], "advertise: "),
+        (["--advertise", "a" * 250], "advertise: "),
         (["--log-level", "LOUD"], "log_level: "),
         (["--no-such-thing", "1"], "no-such-thing"),
         (["--config"], "--config needs the name of a YAML file"),

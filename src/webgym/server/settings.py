@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+from ipaddress import AddressValueError, IPv6Address
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from webgym.config import Settings
 from webgym.errors import ConfigError
@@ -18,11 +20,19 @@ KEY_VARIABLE = "WEBGYM_API_KEY"
 SHORTEST_KEY = 16
 NO_SANDBOX_VARIABLE = "WEBGYM_NO_SANDBOX"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+HOST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,238}[A-Za-z0-9_.])?")  # an IPv4 address is one, too
 
 
 def on_unless_no_sandbox() -> bool:
     """Whether Chromium's sandbox is used if nothing is said: unless the environment says otherwise."""
     return os.environ.get(NO_SANDBOX_VARIABLE) != "1"
+
+
+def _is_ipv6(given: str) -> bool:
+    try:
+        return IPv6Address(given).scope_id is None  # a zone has no meaning for others
+    except AddressValueError:
+        return False
 
 
 class BrowserLimits(BaseModel):
@@ -74,6 +84,15 @@ class ServeSettings(Settings):
     limits: BrowserLimits = Field(BrowserLimits(), description="when browsers are replaced")
     http: HttpLimits = Field(HttpLimits(), description="what clients may send")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="how much is written to stderr")
+
+    @field_validator("advertise")
+    @classmethod
+    def _bare(cls, given: str | None) -> str | None:
+        if given is None or HOST_NAME.fullmatch(given) or _is_ipv6(given):
+            return given
+        raise ValueError(
+            "write a bare host name or address, such as gym.example, 10.0.0.5 or 2001:db8::1: no http://, no port"
+        )
 
     @model_validator(mode="after")
     def _enough_sessions(self) -> Self:
