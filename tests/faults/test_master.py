@@ -175,3 +175,17 @@ async def test_health_and_capacity_count_only_workers_that_take_sessions():
         assert await told() == (503, "draining", 0)
         master.registry.beat(taken)
         assert await told() == (200, "ok", 1)
+
+
+async def test_a_server_that_cannot_reach_its_own_advertised_name_serves_those_who_can(tmp_path):
+    with serving(tmp_path, advertise="192.0.2.1", workers=1) as server:  # an address that leads nowhere, from here
+        assert server.url == f"http://192.0.2.1:{server.port}"
+        async with connected(f"http://127.0.0.1:{server.port}") as api:
+            fleet = await api.fleet()
+            assert (await api.ask("GET", "/v1/health")).status == 200
+            assert fleet["available"] == 4
+            session = await api.open()
+            assert session.started["url"] == fleet["workers"][0]["url"]
+            assert session.started["url"].startswith("http://192.0.2.1:"), "clients are told the name that is theirs"
+            assert (await session.step("wait", seconds=0, by=api.base)).status == 200
+            assert (await session.call("DELETE", "", by=api.base)).status == 204

@@ -15,10 +15,11 @@ from aiohttp import web
 from fastapi import Request
 
 from webgym.errors import Unavailable
-from webgym.server.listen import Listener
+from webgym.server.listen import Listener, near_url
 from webgym.server.master import Master, MasterSettings, master_app, running_master
-from webgym.server.protocol import SESSION_HEADER, NewSession, WorkerStatus
+from webgym.server.protocol import FLEET_KEY_HEADER, SESSION_HEADER, WORKERS, Heartbeat, NewSession, WorkerStatus
 from webgym.server.settings import ServeSettings
+from webgym.server.worker import BESIDE_HEADER
 
 SETTINGS = MasterSettings(serve=ServeSettings(port=0), fleet_key="the-key-of-a-fleet-of-the-tests")
 
@@ -179,3 +180,31 @@ async def test_a_worker_that_is_full_is_still_asked_for_the_keys_it_has():
         assert (status, retry_after, said["error"]["code"]) == (503, "1", "unavailable")
         assert len(holder.asked) == 3
         assert not other.asked
+
+
+async def test_a_worker_beside_its_master_is_asked_there_and_any_other_at_the_address_it_tells():
+    async with StandIn(1).running() as worker, mastered() as (master, http):
+
+        async def beat(url: str, *, beside: bool) -> None:
+            headers = {FLEET_KEY_HEADER: SETTINGS.fleet_key, "Content-Type": "application/json"}
+            body = Heartbeat(worker=worker.status().model_copy(update={"url": url})).model_dump_json()
+            async with http.post(WORKERS, data=body, headers=headers | ({BESIDE_HEADER: "1"} if beside else {})) as answer:
+                assert answer.status == 200
+
+        elsewhere = worker.url.replace("127.0.0.1", "no-such-host.invalid")
+        await beat(elsewhere, beside=True)
+        assert (await create(http))[0] == 200
+        assert [one.url for one in master.registry.workers()] == [elsewhere], "what clients are told"
+        await beat(elsewhere, beside=False)
+        assert (await create(http))[0] == 503
+        await beat(worker.url, beside=False)
+        assert (await create(http))[0] == 200
+
+
+def test_one_that_listens_everywhere_is_near_on_loopback():
+    assert [near_url(host, 7) for host in ("0.0.0.0", "::", "10.0.0.5", "::1")] == [
+        "http://127.0.0.1:7",
+        "http://127.0.0.1:7",
+        "http://10.0.0.5:7",
+        "http://[::1]:7",
+    ]

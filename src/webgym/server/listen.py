@@ -17,6 +17,16 @@ from webgym.server.settings import HttpLimits
 BACKLOG = 1024
 KEEP_ALIVE_SECONDS = 75
 CLOSE_SECONDS = 5
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
+
+
+def near_url(host: str, port: int) -> str:
+    """The address of a listener for processes of its own machine, which need not reach it by the name that clients use."""
+    return _url("127.0.0.1" if host in EVERYWHERE else host, port)
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class _Server(uvicorn.Server):
@@ -36,8 +46,7 @@ class Listener:
 
     def url(self, advertise: str | None = None) -> str:
         """The address for clients. Listening everywhere is no address: the machine's own name stands for it."""
-        host = advertise or (socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host)  # noqa: S104
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return _url(advertise or (socket.gethostname() if self.host in EVERYWHERE else self.host), self.port)
 
     async def __aenter__(self) -> Self:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET

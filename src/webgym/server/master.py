@@ -28,7 +28,7 @@ from webgym import __version__
 from webgym.errors import BadRequest, Overloaded, ServerError, Unauthorized, Unavailable, UnknownSession
 from webgym.server.http import left, new_app, reply, unless_gone
 from webgym.server.leases import TURN_SECONDS
-from webgym.server.listen import Listener
+from webgym.server.listen import Listener, near_url
 from webgym.server.metrics import Metrics
 from webgym.server.omniboxes import add_omniboxes_routes
 from webgym.server.openapi import describe_too, docs_page
@@ -52,7 +52,7 @@ from webgym.server.protocol import (
 from webgym.server.registry import Member, Registry
 from webgym.server.sessions import CALL_SECONDS
 from webgym.server.settings import SHORTEST_KEY, Keyed
-from webgym.server.worker import BEAT_SECONDS, session_schema
+from webgym.server.worker import BEAT_SECONDS, BESIDE_HEADER, session_schema
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ class Master:
         if self.settings.key is not None:
             headers = {**headers, "Authorization": f"Bearer {self.settings.key}"}
         try:
-            url = URL(member.status.url + path, encoded=True)
+            url = URL(member.address + path, encoded=True)
             data = io.BytesIO(body) if body else None  # aiohttp would write bytes in one go, and warns if they are many
             limits = aiohttp.ClientTimeout(total=within, connect=3)
             async with self._http.request(
@@ -291,7 +291,9 @@ def master_app(master: Master) -> FastAPI:
     ) -> Response:
         if not hmac.compare_digest(fleet_key.encode(), master.settings.fleet_key.encode()):
             raise Unauthorized("only workers of this fleet may say that they are")
-        master.registry.beat(body.worker)
+        beside = BESIDE_HEADER in request.headers
+        port = URL(body.worker.url).port
+        master.registry.beat(body.worker, near_url(master.settings.serve.host, port) if beside and port else None)
         return reply(HeartbeatTaken(period=BEAT_SECONDS), accept(request))
 
     @app.get(FLEET, response_model=Fleet)

@@ -28,6 +28,7 @@ class Member:
     keys: set[str] = field(default_factory=set)
     promised: int = 0
     arriving: set[str] = field(default_factory=set)  # in a beat already, while the answer that keeps the promise is not here
+    address: str = ""  # where the master asks it; clients know it by the one in its status
     full: bool = False  # it said so itself; until its next beat
 
     @property
@@ -56,12 +57,13 @@ class Registry:
 
     # workers
 
-    def beat(self, status: WorkerStatus) -> None:
+    def beat(self, status: WorkerStatus, address: str | None = None) -> None:
         now = self._clock()
         member = self._members.get(status.id)
         if member is None:
             member = self._members[status.id] = Member(status, now)
         member.heard(status, now)
+        member.address = address or status.url
         for session_id in status.sessions:
             self._place(session_id, status.id)
         for worker_id, other in list(self._members.items()):

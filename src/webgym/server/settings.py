@@ -64,7 +64,7 @@ class ServeSettings(Settings):
 
     host: str = Field("127.0.0.1", description="address to listen on; anything but loopback needs WEBGYM_API_KEY")
     port: int = Field(7860, ge=0, le=65535, description="0 picks a free one")
-    advertise: str | None = Field(None, description="host name by which clients reach the workers; the host if unset")
+    advertise: str | None = Field(None, description="name or address by which clients reach this machine; the host if unset")
     sessions: int = Field(16, ge=1, le=4096, description="browser sessions held at a time")
     workers: int = Field(0, ge=0, le=64, description="worker processes; 0 means one for every eight cores")
     browsers: int = Field(0, ge=0, le=256, description="Chromium processes; 0 means one a core")
@@ -130,6 +130,7 @@ class WorkerSettings(Keyed):
     sessions: int
     browsers: int
     master: str | None = None
+    beside_master: bool = False  # on its machine and with its `host`, so that either reaches the other there
 
 
 def check_key(host: str, key: str | None) -> None:

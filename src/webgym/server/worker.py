@@ -59,6 +59,7 @@ from webgym.types import Look, Observation
 
 log = logging.getLogger(__name__)
 
+BESIDE_HEADER = "X-WebGym-Beside"  # from a worker on its master's machine: ask me there, not by the name for clients
 BEAT_SECONDS = 1.0
 SHORTEST_BEAT_SECONDS = 0.02
 DRAIN_SECONDS = 10.0
@@ -101,6 +102,8 @@ class Worker:
         headers = {FLEET_KEY_HEADER: self.settings.fleet_key, "Content-Type": "application/json"}
         if self.settings.key is not None:
             headers["Authorization"] = f"Bearer {self.settings.key}"
+        if self.settings.beside_master:
+            headers[BESIDE_HEADER] = "1"
         limits = aiohttp.ClientTimeout(total=5)
         async with aiohttp.ClientSession(headers=headers, timeout=limits, trust_env=False) as http:
             missed = 0

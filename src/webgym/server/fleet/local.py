@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from webgym.errors import ConfigError, ServerError, WebGymError
 from webgym.server.fleet.child import EXPECTED_FAILURE, Job, MasterJob, Ready, WorkerJob
 from webgym.server.folders import sweep
+from webgym.server.listen import near_url
 from webgym.server.master import MasterSettings
 from webgym.server.settings import ServeSettings, WorkerSettings
 from webgym.server.worker import DRAIN_SECONDS
@@ -45,7 +46,7 @@ class Child:
     url: str = ""
     process: asyncio.subprocess.Process | None = None
     restarts: int = 0
-    _port: int = 0
+    port: int = 0
 
     async def __aenter__(self) -> Self:
         await self._start()
@@ -67,7 +68,7 @@ class Child:
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(Job(job=self.job(self._port)).model_dump_json().encode() + b"\n")
+        self.process.stdin.write(Job(job=self.job(self.port)).model_dump_json().encode() + b"\n")
         try:
             async with asyncio.timeout(START_SECONDS):
                 line = await self.process.stdout.readline()
@@ -82,7 +83,7 @@ class Child:
             kind = ConfigError if code == EXPECTED_FAILURE else ServerError
             raise kind(f"the {self.name} did not start: {ready.error}")
         self.url = ready.url
-        self._port = urlsplit(ready.url).port or 0
+        self.port = urlsplit(ready.url).port or 0
 
     async def keep(self) -> None:
         """Run for ever: start it again whenever it has died."""
@@ -153,7 +154,8 @@ async def running_fleet(settings: ServeSettings, key: str | None) -> AsyncIterat
                     serve=settings,
                     sessions=_share(settings.sessions, count, n),
                     browsers=_share(settings.browser_count, count, n),
-                    master=master.url,
+                    master=near_url(settings.host, master.port),
+                    beside_master=True,
                     key=key,
                     fleet_key=fleet_key,
                 )
