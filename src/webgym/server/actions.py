@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
 
 import msgspec
@@ -24,7 +24,9 @@ from webgym.server.tabs import Context
 
 BUTTONS = {"left": 1, "right": 2, "middle": 4}
 INPUT_SECONDS = 8.0
-PROMPTLY = 0.01
+# What Chromium takes in with a frame and not before: the wheel, and the mouse where it only moves.
+BY_FRAME = frozenset({"mouseWheel", "mouseMoved"})
+PROMPTLY = 0.05  # seconds in which other input is taken in without a frame, on busy cores too, unless a script holds it up
 WAITING_EVERY = 0.1
 DRAG_STEPS = 8
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
@@ -140,17 +142,17 @@ def _no_element(element: int) -> str:
 # mouse and keys
 
 
-async def _burst(page: Page, commands: Iterable[tuple[str, dict[str, Any]]], *, promptly: float = PROMPTLY) -> None:
+async def _burst(page: Page, commands: Sequence[tuple[str, dict[str, Any]]]) -> None:
     """Send all, then wait for all. A page that navigates away or closes under the input swallows the rest: no fault."""
     connection = page.channel.connection
     waiting = [connection.send(page.channel, method, params) for method, params in commands]
     if not waiting:
         return
-    done, late = await asyncio.wait(waiting, timeout=promptly)
+    by_frame = all(params.get("type") in BY_FRAME for _, params in commands)
+    done, late = await asyncio.wait(waiting, timeout=0 if by_frame else PROMPTLY)
     if done:
         page.channel.may_be_busy()
     if late:
-        # Some input is taken in with a frame: the wheel's, and moves of the mouse.
         done, late = await page.drawing(asyncio.wait(waiting, timeout=INPUT_SECONDS))
     for future in done:
         future.exception()
@@ -232,7 +234,7 @@ async def _scroll(context: Context, page: Page, action: t.Scroll) -> None:
         x, y = await aim(context, action)
     else:
         x, y = context.emulation.width / 2, context.emulation.height / 2
-    await _burst(page, [_mouse("mouseWheel", x, y, deltaX=action.dx, deltaY=action.dy)], promptly=0)
+    await _burst(page, [_mouse("mouseWheel", x, y, deltaX=action.dx, deltaY=action.dy)])
 
 
 async def _select(context: Context, page: Page, action: t.Select) -> None:
