@@ -5,7 +5,7 @@ These make whole drafts of topics (`subjects`), so that a generator of a kind is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -48,13 +48,20 @@ def compare(
 
 
 def best_fit(
-    make: Maker[Any], topic: Topic, what: str, route: tuple[Move, ...], openings: tuple[str, ...], *, its: str = "its"
+    make: Maker[Any],
+    topic: Topic,
+    among: Iterable[Topic],
+    what: str,
+    route: tuple[Move, ...],
+    openings: tuple[str, ...],
+    *,
+    its: str = "its",
 ) -> Draft:
-    """The name of the one thing that fits `what`, and some of its particulars. `route` ends on its page."""
+    """The name of the one thing among others that fits `what`, and some of its particulars. `route` ends on its page."""
     chosen = make.some(topic.knowns, make.shape[0] - 1)
-    first = named(make, topic, f"{what[0].upper()}{what[1:]} is {topic.name}.")
     wanted = listed([f"{its} name", *(f"{its} {known.name}" for known in chosen)])
     facts = tuple(fact(make, topic, known) for known in chosen)
+    first = named(make, topic, among, f"{what[0].upper()}{what[1:]} is {topic.name}.", facts)
     way = (*route, See((topic.name,)), *(move for known in chosen for move in known.way))
     return Draft(openings, (Group(f"{what}: {wanted}", "The one that fits", (first, *facts), way),))
 

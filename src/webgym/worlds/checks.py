@@ -50,15 +50,19 @@ def contains(where: str, what: str, *, as_text: bool = False) -> bool:
     return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", where) is not None
 
 
+def mentions(where: str, names: Iterable[str]) -> list[re.Match[str]]:
+    """Where plain text `where` has these names, as whole words; the matches are in plain text too."""
+    longest_first = sorted({plain(name) for name in names}, key=len, reverse=True)  # "oak lamp" is no mention of "oak"
+    return list(re.finditer(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", where))
+
+
 def chosen(where: str, names: Iterable[str]) -> str | None:
     """Which of these names plain text `where` ends with, as its choice among them; names come back in plain text too.
 
     Whoever compares names all there are, so that only the last can be the one chosen. But a list that names each once
     chooses none, even if it happens to end with the right one: its end must say so, as in "and the lamp is the cheapest".
     """
-    longest_first = sorted({plain(name) for name in names}, key=len, reverse=True)  # "oak lamp" is no mention of "oak"
-    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
-    found = list(re.finditer(pattern, where))
+    found = mentions(where, names)
     if not found:
         return None
     last = found[-1]
@@ -121,12 +125,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class Says:
-    """The answer contains the text, or one of the other ways to say it; or, if it is one of several names to choose from,
-    ends with it. Whether the answer is short enough to be one at all is asked once for all checks of a task, in `verify`."""
+    """The answer contains the text, or one of the other ways to say it; and, if it is one of several names to choose from,
+    ends with it or has no other of them. Whether the answer is short enough to be one at all is asked once for all checks of
+    a task, in `verify`."""
 
     text: str
     others: tuple[str, ...] = ()
-    over: tuple[str, ...] = ()  # all the names it is chosen from, its own among them
+    over: tuple[str, ...] = ()  # all the names it is chosen from, its own among them, where the answer names others as well
+    alone_of: tuple[str, ...] = ()  # the same, where the answer has to name this one and no other
     as_text: bool = False  # as in `contains`
 
     def problem(self, answer: str | None) -> str | None:
@@ -137,6 +143,10 @@ class Says:
             return f"the answer does not say {self.text!r}"
         if self.over and (end := chosen(said, self.over)) != plain(self.text):
             return f"the answer ends with {end!r}, not {self.text!r}" if end else f"the answer does not choose {self.text!r}"
+        if self.alone_of:
+            others = {match.group() for match in mentions(said, (self.text, *self.alone_of))} - {plain(self.text)}
+            if others:
+                return f"the answer names {min(others)!r} beside {self.text!r}"
         return None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webgym.worlds.checks import Says, Shown
+from webgym.worlds.checks import Says, Shown, mentions, plain
 from webgym.worlds.making import CannotMake, Fact, Group, Maker
 from webgym.worlds.route import Move, Open, Search, See
 from webgym.worlds.words import listed
@@ -66,9 +66,22 @@ def fact(make: Maker[Any], topic: Topic, known: Known) -> Fact:
     )
 
 
-def named(make: Maker[Any], topic: Topic, text: str) -> Fact:
-    """The fact that a search for something ends at this topic: its page was seen and its name said."""
-    return Fact(text, (Shown(make.host, topic.href, (topic.name,), topic.name), Says(topic.name)), f"it is {topic.name}")
+def alone(make: Maker[Any], name: str, among: Sequence[str], text: str, beside: Iterable[Fact]) -> Says:
+    """The answer names this one of those it is chosen among, and no other: a list of them all chooses none.
+
+    A name that a right answer has for another reason is not held against it: one that stands in `text`, which says what is
+    looked for, in what has to be said `beside` it, or in the name of the site."""
+    said = plain("; ".join((text, make.site.brand, *(fact.answer for fact in beside))))
+    likely = [one for one in among if plain(one) in said]  # spares the pattern, for a set has 100,000s of tasks
+    needed = {match.group() for match in mentions(said, (name, *likely))} - {plain(name)}
+    return Says(name, alone_of=tuple(one for one in among if plain(one) not in needed))
+
+
+def named(make: Maker[Any], topic: Topic, among: Iterable[Topic], text: str, beside: Sequence[Fact]) -> Fact:
+    """The fact that a search for something ends at this topic: its page was seen and its name said, and no other's of
+    those it was found `among`; `beside` are the other facts of the search."""
+    says = alone(make, topic.name, [one.name for one in among], text, beside)
+    return Fact(text, (Shown(make.host, topic.href, (topic.name,), topic.name), says), f"it is {topic.name}")
 
 
 def seen(facts: Iterable[Fact]) -> tuple[Move, ...]:

@@ -17,9 +17,11 @@ from webgym.errors import ConfigError
 from webgym.types import Answered, Episode, Infra, Step, Unscorable, Wait
 from webgym.worlds import catalogue, state, tasks, verify
 from webgym.worlds.checks import Reached, Says, Shown, chosen, contains, plain
-from webgym.worlds.names import host_of
+from webgym.worlds.making import Maker
+from webgym.worlds.names import host_of, site_of
 from webgym.worlds.sites import KINDS
 from webgym.worlds.state import Record, State
+from webgym.worlds.subjects import alone
 from webgym.worlds.tasks import TaskId, WorldTask
 
 SHOP = host_of(0, KINDS["shop"], 5)
@@ -339,6 +341,76 @@ def test_a_comparison_that_names_the_wrong_one_is_not_rewarded(kind: str):
 )
 def test_the_one_chosen_is_the_last_that_is_named_unless_it_is_a_mere_list(answer: str, expected: str | None):
     assert chosen(plain(answer), ("Oak", "Elm", "Oak Lamp")) == expected
+
+
+NARROWING = [
+    (kind, generator)
+    for kind, names in {
+        **dict.fromkeys(set(KINDS) - {"bank"}, ("narrow", "filter")),
+        "encyclopedia": ("first",),
+        "estate": ("narrow", "slider"),
+        "league": ("filter", "most"),
+        "papers": ("filter", "advanced"),
+        "travel": ("filter", "fly"),
+    }.items()
+    for generator in names
+    if generator in KINDS[kind].generators
+]
+
+
+def test_every_kind_but_the_bank_narrows_down():
+    assert {kind for kind, _ in NARROWING} == set(KINDS) - {"bank"}
+
+
+@pytest.mark.parametrize(("kind", "generator"), sorted(NARROWING))
+def test_who_lists_everything_to_choose_from_has_not_found_the_one_that_fits(kind: str, generator: str):
+    tried = 0
+    for number in range(16):
+        try:
+            task = tasks.make(TaskId(0, (host_of(0, KINDS[kind], number % 2),), generator, (2 + number // 8,), number))
+        except tasks.CannotMake:
+            continue
+        (check,) = (one for one in task.groups[0].facts[0].checks if isinstance(one, Says))
+        rest = "; ".join(fact.answer for fact in task.groups[0].facts[1:])
+        rivals = [name for name in check.alone_of if plain(name) != plain(check.text)]
+        if not rivals:
+            continue
+        tried += 1
+        for right in (task.answer, f"{check.text}; {rest}", f"I looked them up: {check.text} it is. {rest}."):
+            scored = verify.verify(solved(task, answer=right))
+            assert scored.kind == "scored"
+            assert scored.reward == 1, scored
+        for names in ((check.text, rivals[0]), (rivals[-1], check.text), (*rivals[:2], check.text)):
+            scored = verify.verify(solved(task, answer=f"{', '.join(names)}; {rest}"))
+            assert scored.kind == "scored"
+            assert scored.reward == 0, names
+    assert tried >= 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("Oak", True),
+        ("It is the oak, at $5.", True),
+        ("Oak Lamp", False),
+        ("Oak, Elm", False),
+        ("Oak; Oak Lamp", False),
+        ("Oak, of elmwood", True),
+        ("Elm", False),
+    ],
+)
+def test_a_name_that_must_stand_alone_is_refused_beside_another(answer: str, right: bool):
+    assert (Says("Oak", alone_of=("Oak", "Elm", "Oak Lamp")).problem(answer) is None) is right
+    assert Says("Oak Lamp", alone_of=("Oak", "Oak Lamp")).problem("The oak lamp.") is None
+
+
+def test_a_name_that_a_right_answer_has_anyway_may_stand_beside():
+    """As the writer of an album may be called like another album, or a colour that is asked for like a lamp."""
+    site = site_of(0, SHOP)
+    make = Maker(site, None, site.draw("test"), (2,))
+    beside = (make.find("/p/oak", "Oak", "designer", "Elm Ash"),)
+    check = alone(make, "Oak", ("Oak", "Elm", "Red", "Fir"), "The cheapest product with colour red is Oak.", beside)
+    assert check == Says("Oak", alone_of=("Oak", "Fir"))
 
 
 def test_a_small_set_has_the_published_shape():

@@ -86,7 +86,7 @@ def narrow(make: Maker[Rescue]) -> Draft:
         what, order = "lowest weight", "Lightest first"
     route += [SortBy(order), Open(best.name)]
     openings = ("Find {}.", "Use the filters to find {}.", "Look for {}.")
-    return best_fit(make, _animal(best), f"the {ask} with the {what}", tuple(route), openings)
+    return best_fit(make, _animal(best), map(_animal, inside), f"the {ask} with the {what}", tuple(route), openings)
 
 
 @kind.task("collect", [(4, 9)])

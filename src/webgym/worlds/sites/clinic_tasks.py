@@ -93,7 +93,15 @@ def narrow(make: Maker[House]) -> Draft:
         order = "Most experienced"
     route = (Open("Doctors"), Filter(by, value), SortBy(order), Open(best.name))
     ask = f"the doctor {what} among those {words} {value}"
-    return best_fit(make, _doctor(best), ask, route, ("Find {}.", "Search the list of doctors for {}."), its="their")
+    return best_fit(
+        make,
+        _doctor(best),
+        map(_doctor, inside),
+        ask,
+        route,
+        ("Find {}.", "Search the list of doctors for {}."),
+        its="their",
+    )
 
 
 @kind.task("leaflet", [(1, 3), (0, 3)])

@@ -98,7 +98,9 @@ def narrow(make: Maker[School]) -> Draft:
     way = (Open("All courses"), Filter("Subject", subject), Filter(by, value), SortBy(order), Open(best.title))
     said = f"at {value.lower()} level" if by == "Level" else f"taught in {value}"
     ask = f"the {what} {subject} course {said}"
-    return best_fit(make, _course(best), ask, way, ("Find {}.", "Use the filters to find {}.", "Suggest {}."))
+    return best_fit(
+        make, _course(best), map(_course, fitting), ask, way, ("Find {}.", "Use the filters to find {}.", "Suggest {}.")
+    )
 
 
 def _side(course: Course, by: str) -> str:

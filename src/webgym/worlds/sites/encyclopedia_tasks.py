@@ -75,10 +75,9 @@ def first_of_list(make: Maker[Volume]) -> Draft:
     ranked = sorted(make.content.of(category), key=lambda topic: topic.title, reverse=word == "last")
     subject = _subject(ranked[0])
     chosen = make.some((*ranked[0].known, *(deep.known for deep in ranked[0].deep)), make.shape[0] - 1)
-    facts = (
-        named(make, subject, f"The {word} article of the category {category} is {subject.name}."),
-        *(fact(make, subject, one) for one in chosen),
-    )
+    known = tuple(fact(make, subject, one) for one in chosen)
+    text = f"The {word} article of the category {category} is {subject.name}."
+    facts = (named(make, subject, map(_subject, ranked), text, known), *known)
     start: tuple[Move, ...] = (Open("Topics"), Filter("Category", category), SortBy(order), Open(subject.name))
     which = f"the article of the category “{category}” whose title comes {word} in the alphabet"
     ask = f"{which}: its title and the {listed([one.name for one in chosen])}"

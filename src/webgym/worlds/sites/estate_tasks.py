@@ -61,7 +61,7 @@ def narrow(make: Maker[Market]) -> Draft:
     best = fitting[amounts.index(max(amounts))]
     start: tuple[Move, ...] = (Open("Homes for sale"), Filter(by, value), SortBy(order), Open(best.title))
     where = f"in the neighbourhood {value}" if by == "Neighbourhood" else f"of the type {value}"
-    return _found(make, best, f"the {word} home {where}", start)
+    return _found(make, best, fitting, f"the {word} home {where}", start)
 
 
 @kind.task("slider", [(2, 4)])
@@ -88,15 +88,16 @@ def slider(make: Maker[Market]) -> Draft:
         SortBy(order),
         Open(best.title),
     )
-    return _found(make, best, f"the {what} home {asked}", start)
+    return _found(make, best, fitting, f"the {what} home {asked}", start)
 
 
-def _found(make: Maker[Market], best: Home, what: str, start: tuple[Move, ...]) -> Draft:
+def _found(make: Maker[Market], best: Home, fitting: list[Home], what: str, start: tuple[Move, ...]) -> Draft:
     """A draft that asks for one home by what it is best at: its address, and some of what is known about it."""
     subject = _subject(best)
     chosen = make.some(best.known, make.shape[0] - 1)
     text = f"{what[0].upper()}{what[1:]} is {best.title}."
-    facts = (named(make, subject, text), *(fact(make, subject, one) for one in chosen))
+    known = tuple(fact(make, subject, one) for one in chosen)
+    facts = (named(make, subject, map(_subject, fitting), text, known), *known)
     ask = f"{what}: its address and its {listed([one.name for one in chosen])}"
     return Draft(
         ("Find {}.", f"Use the filters of {make.site.brand} to find {{}}.", "I am looking for {}."),

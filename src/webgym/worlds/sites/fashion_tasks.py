@@ -82,7 +82,12 @@ def narrow(make: Maker[Collection]) -> Draft:
         route += [SortBy("Price: low to high")]
     route.append(Open(best.name))
     return best_fit(
-        make, _piece(best), f"the {what}", tuple(route), ("Find {}.", "Use the filters to find {}.", "Look for {}.")
+        make,
+        _piece(best),
+        map(_piece, inside),
+        f"the {what}",
+        tuple(route),
+        ("Find {}.", "Use the filters to find {}.", "Look for {}."),
     )
 
 

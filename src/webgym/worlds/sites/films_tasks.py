@@ -87,7 +87,14 @@ def narrow(make: Maker[Archive]) -> Draft:
     else:
         best, word, order = one_best(make, inside, lambda film: film.votes), "most voted", "Most votes"
     route += [SortBy(order), Open(best.name)]
-    return best_fit(make, _title(best), f"the {word} {what}", tuple(route), ("Find {}.", "Use the filters to find {}."))
+    return best_fit(
+        make,
+        _title(best),
+        map(_title, inside),
+        f"the {word} {what}",
+        tuple(route),
+        ("Find {}.", "Use the filters to find {}."),
+    )
 
 
 @kind.task("collect", [(4, 8)])

@@ -101,7 +101,12 @@ def narrow(make: Maker[Shelf]) -> Draft:
     if word == "longest":
         what = what.replace("game whose", "game (by playing time) whose", 1)
     return best_fit(
-        make, _game(best), f"the {word} {what}", tuple(route), ("Find {}.", "Use the store's filters to find {}.")
+        make,
+        _game(best),
+        map(_game, inside),
+        f"the {word} {what}",
+        tuple(route),
+        ("Find {}.", "Use the store's filters to find {}."),
     )
 
 

@@ -58,10 +58,9 @@ def narrow(make: Maker[County]) -> Draft:
     subject = _subject(best)
     chosen = make.some([one for one in best.known if one.name != "responsible office"], make.shape[0] - 1)
     where = f"of the topic {value}" if by == "Topic" else f"that the {value} is responsible for"
-    facts = (
-        named(make, subject, f"The {word} service {where} is {best.name}."),
-        *(fact(make, subject, one) for one in chosen),
-    )
+    known = tuple(fact(make, subject, one) for one in chosen)
+    text = f"The {word} service {where} is {best.name}."
+    facts = (named(make, subject, map(_subject, fitting), text, known), *known)
     start: tuple[Move, ...] = (Open("Services"), Filter(by, value), SortBy(order), Open(best.name))
     ask = f"the {word} service {where}: its name and its {listed([one.name for one in chosen])}"
     return Draft(

@@ -74,7 +74,9 @@ def narrow(make: Maker[Board]) -> Draft:
     best = one_best(make, fitting, lambda job: job.high)
     way = (Open("Find jobs"), Filter("Field", field), Filter(by, value), SortBy("Highest salary"), Open(best.name))
     ask = f"the job with the highest top salary in {field} with {by.lower()} “{value}”"
-    return best_fit(make, _job(best), ask, way, ("Find {}.", "Use the filters to find {}.", "I am looking for {}."))
+    return best_fit(
+        make, _job(best), map(_job, fitting), ask, way, ("Find {}.", "Use the filters to find {}.", "I am looking for {}.")
+    )
 
 
 def _side(job: Job, by: str) -> str:

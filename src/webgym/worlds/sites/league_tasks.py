@@ -11,7 +11,7 @@ from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Fill, Filter, Move, Open, Press, Search, See, Slide, SortBy
 from webgym.worlds.sites.league import PREDICT, kind
 from webgym.worlds.sites.league_content import PLAYED, POSITIONS, Club, Match, Player, Season, Standing
-from webgym.worlds.subjects import Known, Topic
+from webgym.worlds.subjects import Known, Topic, alone
 from webgym.worlds.words import FAMILY, GIVEN, listed
 
 
@@ -102,7 +102,13 @@ def narrow(make: Maker[Season]) -> Draft:
     ask = f"the {what} {value.lower()} of the league" if by == "Position" else f"the {what} player of {value}"
     route = (Open("Players"), Filter(by, value), SortBy(order), Open(best.name))
     return best_fit(
-        make, _player(best), ask, route, ("Find {}.", "Use the list of players to find {}.", "Look for {}."), its="their"
+        make,
+        _player(best),
+        map(_player, inside),
+        ask,
+        route,
+        ("Find {}.", "Use the list of players to find {}.", "Look for {}."),
+        its="their",
     )
 
 
@@ -145,16 +151,16 @@ def most(make: Maker[Season]) -> Draft:
     value = _SIDES[side]
     best: Standing = one_best(make, make.content.table, lambda row: value(row))
     shown = Shown(make.host, "/table", (best.club.name, str(value(best))), best.club.name)
-    facts = [
-        Fact(f"Most {side}: {best.club.name}.", (shown, Says(best.club.name)), f"the club is {best.club.name}"),
-        Fact(f"It has {value(best)} {side}.", (shown, Says(str(value(best)))), f"{side}: {value(best)}"),
-    ]
+    facts = [Fact(f"It has {value(best)} {side}.", (shown, Says(str(value(best)))), f"{side}: {value(best)}")]
     route: list[Move] = [Open("Table"), Press(column), Press(column), See((best.club.name, str(value(best))))]
     ask = f"which club has the most {side} so far, and how many"
     if make.shape[0] == 3:
         facts.append(make.find(best.club.href, best.club.name, "head coach", best.club.coach))
         route += [Open(best.club.name), See((best.club.coach,))]
         ask += ", and who its head coach is"
+    text = f"Most {side}: {best.club.name}."
+    says = alone(make, best.club.name, [row.club.name for row in make.content.table], text, facts)
+    facts.insert(0, Fact(text, (shown, says), f"the club is {best.club.name}"))
     return Draft(("Find out {}.", "Tell me {}.", "I wonder {}."), (Group(ask, f"Most {side}", tuple(facts), tuple(route)),))
 
 

@@ -53,8 +53,9 @@ def narrow(make: Maker[Shelves]) -> Draft:
         raise CannotMake("not one that fits best")
     subject = _subject(ranked[0])
     chosen = make.some(ranked[0].known, make.shape[0] - 1)
-    first = named(make, subject, f"The {word} book of the subject {subject_name} is {subject.name}.")
-    facts = (first, *(fact(make, subject, one) for one in chosen))
+    known = tuple(fact(make, subject, one) for one in chosen)
+    text = f"The {word} book of the subject {subject_name} is {subject.name}."
+    facts = (named(make, subject, map(_subject, fitting), text, known), *known)
     order: tuple[Move, ...] = (SortBy(f"{word.capitalize()} first"), Open(subject.name))
     route = (Open("Catalogue"), Filter("Subject", subject_name), *order, *seen(facts))
     ask = f"the {word} book of the subject {subject_name}: its title and its {listed([one.name for one in chosen])}"

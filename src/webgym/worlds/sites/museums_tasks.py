@@ -95,7 +95,14 @@ def narrow(make: Maker[Scene]) -> Draft:
     way = (Open("What's on"), Filter(by, value), SortBy(order), Open(best.name))
     said = f"at the {value}" if by == "Museum" else f"of type “{value}”"
     ask = f"among the exhibitions {said}, the one that is {what}"
-    return best_fit(make, _show(best), ask, way, ("Find, {}.", "Use the filters and find, {}.", "We want to see, {}."))
+    return best_fit(
+        make,
+        _show(best),
+        map(_show, fitting),
+        ask,
+        way,
+        ("Find, {}.", "Use the filters and find, {}.", "We want to see, {}."),
+    )
 
 
 def _oldest(make: Maker[Scene]) -> Draft:
@@ -104,7 +111,9 @@ def _oldest(make: Maker[Scene]) -> Draft:
     best = one_best(make, fitting, lambda work: work.year, most=False)
     way = (Open("The collection"), Filter("Technique", technique), SortBy("Oldest first"), Open(best.name))
     ask = f"the oldest work of the technique “{technique}” in the collection"
-    return best_fit(make, _work(best), ask, way, ("Find {}.", "Look through the collection for {}.", "Show me {}."))
+    return best_fit(
+        make, _work(best), map(_work, fitting), ask, way, ("Find {}.", "Look through the collection for {}.", "Show me {}.")
+    )
 
 
 @kind.task("collect", [(4, 10)])

@@ -60,8 +60,9 @@ def narrow(make: Maker[Catalogue]) -> Draft:
         raise CannotMake("not one that fits best")
     subject = _album(ranked[0])
     chosen = make.some([one for one in ranked[0].known if one.name != by.lower()], make.shape[0] - 1)
-    first = named(make, subject, f"The {word} album with {by.lower()} {value} is {subject.name}.")
-    facts = (first, *(fact(make, subject, one) for one in chosen))
+    known = tuple(fact(make, subject, one) for one in chosen)
+    text = f"The {word} album with {by.lower()} {value} is {subject.name}."
+    facts = (named(make, subject, map(_album, fitting), text, known), *known)
     order = f"{word.capitalize()} first"
     route: tuple[Move, ...] = (Open("Albums"), Filter(by, value), SortBy(order), Open(subject.name), *seen(facts))
     ask = f"the {word} album with the {by.lower()} {value}: its title and its {listed([one.name for one in chosen])}"

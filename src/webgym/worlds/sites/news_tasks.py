@@ -68,10 +68,9 @@ def narrow(make: Maker[Paper]) -> Draft:
     best = stories[values.index(top)]
     subject = _story(best)
     chosen = make.some(best.known, make.shape[0] - 1)
-    facts = (
-        named(make, subject, f"The {word} story of {name} is “{best.title}”."),
-        *(fact(make, subject, one) for one in chosen),
-    )
+    known = tuple(fact(make, subject, one) for one in chosen)
+    text = f"The {word} story of {name} is “{best.title}”."
+    facts = (named(make, subject, map(_story, stories), text, known), *known)
     start: tuple[Move, ...] = (Open(name), SortBy(order), Open(best.title))
     ask = f"the {word} story of the section {name}: its headline and its {listed([one.name for one in chosen])}"
     return Draft(

@@ -86,10 +86,18 @@ def narrow(make: Maker[Archive]) -> Draft:
     by = make.one(sorted(sides))
     inside = [paper for paper in make.content.papers if paper.field == field]
     value = make.one(sorted({sides[by](paper) for paper in inside}))
-    best = one_best(make, [paper for paper in inside if sides[by](paper) == value], lambda paper: paper.citations)
+    fitting = [paper for paper in inside if sides[by](paper) == value]
+    best = one_best(make, fitting, lambda paper: paper.citations)
     way = (Open("Browse"), Filter("Field", field), Filter(by, value), SortBy("Most cited"), Open(best.title))
     what = f"the most cited paper in {field} with {by.lower()} {value}"
-    return best_fit(make, _paper(best), what, way, ("Find {}.", "Use the archive's filters to find {}.", "I am after {}."))
+    return best_fit(
+        make,
+        _paper(best),
+        map(_paper, fitting),
+        what,
+        way,
+        ("Find {}.", "Use the archive's filters to find {}.", "I am after {}."),
+    )
 
 
 @kind.task("advanced", [(1, 4)])
@@ -115,7 +123,7 @@ def advanced(make: Maker[Archive]) -> Draft:
     way: tuple[Move, ...] = (Open("Advanced search"), *fill, Press("Search the archive"), Open(paper.title))
     what = f"the only paper {listed([said for *_, said in given])}"
     openings = ("Find {}.", "Use the advanced search to find {}.", "I am looking for {}.")
-    return best_fit(make, _paper(paper), what, way, openings)
+    return best_fit(make, _paper(paper), map(_paper, make.content.papers), what, way, openings)
 
 
 @kind.task("save", [(1, 4)])

@@ -99,7 +99,12 @@ def narrow(make: Maker[Cookery]) -> Draft:
     route = (Open("Recipes"), Filter(by, value), SortBy(order), Open(best.name))
     ask = f"the recipe that {what} among those whose {by.lower()} is “{value}”"
     return best_fit(
-        make, _recipe(best), ask, route, ("Find {}.", "Use the filters of the recipe list to find {}.", "Show me {}.")
+        make,
+        _recipe(best),
+        map(_recipe, inside),
+        ask,
+        route,
+        ("Find {}.", "Use the filters of the recipe list to find {}.", "Show me {}."),
     )
 
 

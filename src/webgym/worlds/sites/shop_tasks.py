@@ -8,7 +8,7 @@ from webgym.worlds.checks import Shown
 from webgym.worlds.making import CannotMake, Draft, Fact, Group, Maker
 from webgym.worlds.route import Choose, Filter, Move, Open, Press, Search, See, SortBy
 from webgym.worlds.sites.shop import Product, Stock, kind
-from webgym.worlds.subjects import Known, Topic
+from webgym.worlds.subjects import Known, Topic, named
 from webgym.worlds.words import CITIES, FAMILY, GIVEN, STREETS, listed, money
 
 
@@ -93,12 +93,8 @@ def narrow(make: Maker[Stock]) -> Draft:
         raise CannotMake("not one that fits best")
     best = fitting[0]
     names, facts = _particulars(make, best, make.shape[0] - 1)
-    page = make.find(best.href, best.name, "name", best.name)
-    first = Fact(
-        f"The cheapest {department} product with {by.lower()} {value} is the {best.name}.",
-        page.checks,
-        f"the product is the {best.name}",
-    )
+    text = f"The cheapest {department} product with {by.lower()} {value} is the {best.name}."
+    first = named(make, _priced(best), map(_priced, fitting), text, facts)
     seen = tuple(See(check.texts) for fact in facts for check in fact.checks if isinstance(check, Shown))
     route: tuple[Move, ...] = (Open(department), Filter(by, value), SortBy("Price: low to high"), Open(best.name), *seen)
     ask = f"the cheapest product in the {department} department with {by.lower()} {value}: its name and its {listed(names)}"

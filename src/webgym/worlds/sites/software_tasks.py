@@ -116,7 +116,12 @@ def narrow(make: Maker[Registry]) -> Draft:
     way = (Open("All packages"), Filter("Category", category), Filter("Licence", licence), SortBy(order), Open(best.name))
     ask = f"the {category} package under the licence {licence} {said}"
     return best_fit(
-        make, _package(best), ask, way, ("Find {}.", f"I want the {what} one: {{}}.", "Filter the packages for {}.")
+        make,
+        _package(best),
+        map(_package, inside),
+        ask,
+        way,
+        ("Find {}.", f"I want the {what} one: {{}}.", "Filter the packages for {}."),
     )
 
 

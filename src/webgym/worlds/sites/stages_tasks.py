@@ -58,8 +58,9 @@ def narrow(make: Maker[Season]) -> Draft:
     subject = _subject(best)
     chosen = make.some([one for one in best.known if one.name != "venue"], make.shape[0] - 1)
     where = f"of the genre {value}" if by == "Genre" else f"at the {value}"
-    first = named(make, subject, f"The {word} show {where} is {best.title}.")
-    facts = (first, *(fact(make, subject, one) for one in chosen))
+    known = tuple(fact(make, subject, one) for one in chosen)
+    text = f"The {word} show {where} is {best.title}."
+    facts = (named(make, subject, map(_subject, fitting), text, known), *known)
     route: tuple[Move, ...] = (Open("What's on"), Filter(by, value), SortBy(order), Open(best.title), *seen(facts))
     ask = f"the {word} show {where}: its title and its {listed([one.name for one in chosen])}"
     return Draft(

@@ -96,7 +96,12 @@ def narrow(make: Maker[Land]) -> Draft:
     said = "shortest" if short else "one with the most ascent"
     ask = f"among the trails of difficulty “{level}” with {by.lower()} “{value}”, the {said}"
     return best_fit(
-        make, _trail(best), ask, way, ("Find, {}.", f"I want the {what} one. Find, {{}}.", "Use the filters and find, {}.")
+        make,
+        _trail(best),
+        map(_trail, fitting),
+        ask,
+        way,
+        ("Find, {}.", f"I want the {what} one. Find, {{}}.", "Use the filters and find, {}."),
     )
 
 

@@ -100,7 +100,14 @@ def narrow(make: Maker[Offers]) -> Draft:
     way = (Open("Hotels"), Filter("City", city), Filter(by, value), SortBy(order), Open(best.name))
     said = f"class {value}" if side == "stars" else f"the cancellation policy “{value}”"
     ask = f"the {what} hotel in {city} with {said}"
-    return best_fit(make, _hotel(best), ask, way, ("Find {}.", "Use the filters to find {}.", "I want to stay at {}."))
+    return best_fit(
+        make,
+        _hotel(best),
+        map(_hotel, fitting),
+        ask,
+        way,
+        ("Find {}.", "Use the filters to find {}.", "I want to stay at {}."),
+    )
 
 
 def _side(hotel: Hotel, side: str) -> str:
@@ -117,7 +124,9 @@ def fly(make: Maker[Offers]) -> Draft:
     topic = _flight(best)
     way = (Open("Flights"), Choose("From", start), Choose("To", end), Press("Search flights"), Open(best.number))
     what = f"the cheapest flight from {start} to {end}"
-    return best_fit(make, topic, what, way, ("Find {}.", "Search for {}.", "I have to get away. Look for {}."))
+    return best_fit(
+        make, topic, map(_flight, between), what, way, ("Find {}.", "Search for {}.", "I have to get away. Look for {}.")
+    )
 
 
 @kind.task("collect", [(4, 10)])

@@ -71,7 +71,9 @@ def narrow(make: Maker[Bench]) -> Draft:
         best, what, order = one_best(make, inside, lambda guide: guide.cents, most=False), "cheapest", "Cheapest first"
     route = (Open("Guides"), Filter(by, value), SortBy(order), Open(best.name))
     ask = f"the {what} guide among those whose {by.lower()} is “{value}”"
-    return best_fit(make, _guide(best), ask, route, ("Find {}.", "Use the filters to find {}.", "Look for {}."))
+    return best_fit(
+        make, _guide(best), map(_guide, inside), ask, route, ("Find {}.", "Use the filters to find {}.", "Look for {}.")
+    )
 
 
 @kind.task("collect", [(4, 8)])
