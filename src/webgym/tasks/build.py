@@ -20,7 +20,7 @@ import logging
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -148,7 +148,8 @@ class Rubrics:
                 continue
             self.ids.add(task.id)
             self.tasks.write(task.model_dump_json(exclude_defaults=True).encode() + b"\n")
-            self.entries.append(Entry.of(task, evaluation_only=result.seed.evaluation_only))
+            seed = result.seed
+            self.entries.append(Entry.of(task, evaluation_only=seed.evaluation_only, held_by=seed.held_by))
         for one in quarantine:
             self.quarantine.write(one.model_dump_json(exclude_none=True).encode() + b"\n")
             self.faults[one.fault] += 1
@@ -250,7 +251,7 @@ def finish(stage: Path, out: Path, entries: list[Entry], settings: SplitSettings
     unchecked = out.with_name(f".unchecked.{out.name}")
     try:
         write_tasks(unchecked, _placed(stage, placed))
-        held_out = {entry.id for entry in entries if entry.evaluation_only}
+        held_out = {entry.id: entry.held_by for entry in entries if entry.evaluation_only}
         with TaskFile.open(unchecked) as file:
             check(_written(file, held_out), settings)
         unchecked.replace(out)
@@ -267,13 +268,14 @@ def _placed(stage: Path, placed: list[Place]) -> Iterator[Task]:
                 yield task if task.split == place else task.model_copy(update={"split": place})
 
 
-def _written(file: TaskFile, held_out: set[str]) -> Iterator[tuple[Entry, Split]]:
+def _written(file: TaskFile, held_out: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[Entry, Split]]:
     """What the split promises about, as the file has it; the rest of a task is not read."""
     names = ("id", "website", "difficulty", "parent_id", "source", "split")
     for table in file.read_columns(*names):
         columns = (table.column(name).to_pylist() for name in names)
         for name, website, difficulty, parent, source, side in zip(*columns, strict=True):
-            yield Entry(name, website, band_of(difficulty), parent, name in held_out, source), side
+            held_by = held_out.get(name, ())
+            yield Entry(name, website, band_of(difficulty), parent, name in held_out, source, held_by), side
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """Seeds for a build: sources read in their order, screened, freed of duplicates, and laid down in one file.
 
-The result depends on the sources and the settings alone. Confidential seeds (decrypted or gated) are left out unless the
-settings ask for them, because everything after this point is written to disk.
+The result depends on the sources and the settings alone. Whether a task is for evaluation only does not depend on the order
+of the sources: the kept one of two twins bears what either bore. Confidential seeds (decrypted or gated) are left out unless
+the settings ask for them, because everything after this point is written to disk.
 """
 
 from __future__ import annotations
@@ -66,11 +67,31 @@ def prepare(
     """Write the seeds of a build to a jsonl file, which appears whole."""
     found = Prepared(path)
     unique = Deduplicator(threshold, found.duplicates)
-    with Staged(path) as file:
-        for seed in unique.unique(screen(_opened(sources, found, confidential=confidential), rules, found.refused)):
-            file.write(seed.model_dump_json(exclude_defaults=True).encode() + b"\n")
-            found.count += 1
+    unmarked = path.with_name(f".unmarked.{path.name}")
+    try:
+        with Staged(unmarked) as file:
+            for seed in unique.unique(screen(_opened(sources, found, confidential=confidential), rules, found.refused)):
+                file.write(_line(seed))
+                found.count += 1
+        if unique.held:  # known in full only now
+            with Staged(unmarked) as file:
+                file.writelines(_line(_marked(seed, unique.held.get(seed.id))) for seed in seeds_in(unmarked))
+        unmarked.replace(path)
+    finally:
+        unmarked.unlink(missing_ok=True)
     return found
+
+
+def _line(seed: Seed) -> bytes:
+    return seed.model_dump_json(exclude_defaults=True).encode() + b"\n"
+
+
+def _marked(seed: Seed, holders: set[str] | None) -> Seed:
+    """The seed with what its evaluation-only twins ask of it."""
+    if holders is None:
+        return seed
+    held_by = holders | ({seed.source} if seed.evaluation_only else set())
+    return seed.model_copy(update={"evaluation_only": True, "held_by": tuple(sorted(held_by))})
 
 
 def seeds_in(path: Path) -> Iterator[Seed]:

@@ -24,6 +24,7 @@ class Seed(Wire):
     parent_id: str | None = None
     whole: bool = Field(False, description="Comes with the children it has: it is not taken apart again.")
     evaluation_only: bool = Field(False, description="Must not enter a train split unless forced.")
+    held_by: tuple[str, ...] = Field((), description="Sources that keep it for evaluation; empty: its own, if any.")
     confidential: bool = Field(False, description="Decrypted or gated: never to be written out unasked.")
     date_bound: bool = Field(False, description="Mentions dates that pass.")
     file: str = ""

@@ -2,7 +2,7 @@
 
 Invariants, which `check` verifies on the finished set without trusting how it came about: every test task is on a site of
 its own (unless siblings are kept as tests too), no site is on both sides, no family of a task and its decomposed children
-is on both sides, and no evaluation-only task is in train unless forced.
+is on both sides, and no evaluation-only task, nor a twin of one, is in train unless forced.
 
 A test task is an original on a site with few tasks: large head sites stay in train, where losing them would cost most. The
 quota by difficulty is met exactly if it can be met at all; sites that serve several bands are moved between them as needed.
@@ -73,10 +73,15 @@ class Entry:
     parent_id: str | None = None
     evaluation_only: bool = False
     source: str = ""
+    held_by: tuple[str, ...] = ()  # whose evaluation-only task it is, if not its own source's alone
 
     @classmethod
-    def of(cls, task: Task, *, evaluation_only: bool) -> Entry:
-        return cls(task.id, task.website, task.band, task.parent_id, evaluation_only, task.source)
+    def of(cls, task: Task, *, evaluation_only: bool, held_by: tuple[str, ...] = ()) -> Entry:
+        return cls(task.id, task.website, task.band, task.parent_id, evaluation_only, task.source, held_by)
+
+    def held_out(self, forced: Iterable[str]) -> bool:
+        """Whether it must stay out of train: one of those who hold it for evaluation is not forced."""
+        return self.evaluation_only and not set(self.held_by or (self.source,)) <= set(forced)
 
 
 @dataclass
@@ -130,12 +135,12 @@ def split(entries: Sequence[Entry], settings: SplitSettings) -> list[Place]:
     sites = [site(entry.website) if entry.website else "" for entry in entries]
     chosen = _choose(entries, sites, settings)
     on_test = {sites[place] for place in chosen}
-    forced = set(settings.force)
+    forced = frozenset(settings.force)
     placed: list[Place] = []
     for place, (entry, where) in enumerate(zip(entries, sites, strict=True)):
         if place in chosen or (where in on_test and settings.siblings == "test"):
             placed.append("test")
-        elif where in on_test or (entry.evaluation_only and entry.source not in forced):
+        elif where in on_test or entry.held_out(forced):
             placed.append("dropped")
         else:
             placed.append("train")
@@ -146,6 +151,7 @@ def check(entries: Iterable[tuple[Entry, Split]], settings: SplitSettings) -> No
     """Raise LeakageError unless train and test are apart."""
     sites: dict[Split, Counter[str]] = {"train": Counter(), "test": Counter()}
     families: dict[Split, set[str]] = {"train": set(), "test": set()}
+    forced = frozenset(settings.force)
     found: list[str] = []
     for entry, side in entries:
         families[side].add(entry.parent_id or entry.id)
@@ -153,7 +159,7 @@ def check(entries: Iterable[tuple[Entry, Split]], settings: SplitSettings) -> No
             sites[side][site(entry.website)] += 1
         elif side == "test":
             found.append(f"test task {entry.id} names no website")
-        if side == "train" and entry.evaluation_only and entry.source not in settings.force:
+        if side == "train" and entry.held_out(forced):
             found.append(f"evaluation-only task {entry.id} is in train")
     found += [f"website {where} is in train and test" for where in sites["test"] if where in sites["train"]]
     found += [f"the family of task {name} is in train and test" for name in sorted(families["test"] & families["train"])]

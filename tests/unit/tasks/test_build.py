@@ -22,7 +22,8 @@ from tests.standin.server import MISBEHAVING, Faults, StandIn
 from webgym.errors import ConfigError, LeakageError
 from webgym.tasks.build import finish, run_build
 from webgym.tasks.files import TaskFile, write_tasks
-from webgym.tasks.prepare import seeds_in
+from webgym.tasks.filters import SeedRules
+from webgym.tasks.prepare import SourceFile, prepare, seeds_in
 from webgym.tasks.split import Entry, SplitSettings
 from webgym.types import FactGroup, Task
 from webgym.worlds import catalogue as worlds
@@ -290,6 +291,31 @@ def test_settings_that_do_not_fit_are_said_by_name(tmp_path: Path) -> None:
         run_build(["--out", "x.jsonl", "--work", str(tmp_path), "--sources", '[{"name": "webvoyager", "path": "x"}]'])
     with pytest.raises(ConfigError, match="sources"):
         run_build(["--out", "x.parquet", "--work", str(tmp_path)])
+
+
+@pytest.mark.parametrize("first", ["mind2web-live", "online-mind2web"])
+def test_the_order_of_sources_does_not_set_an_evaluation_only_task_free(tmp_path: Path, first: str) -> None:
+    task, page = "Find a quiet hotel near the harbour with parking", "https://stay.example"
+    rows: dict[str, list[dict[str, Any]]] = {
+        "mind2web-live": [
+            {"index": n, "task": said, "evaluation": [{"content": {"url": f"{page}/rooms"}}]}
+            for n, said in enumerate((task, "Find the opening hours of the reception desk"))
+        ],
+        "online-mind2web": [{"task_id": "ab", "confirmed_task": f"{task}.", "website": page}],
+    }
+    for name, held in rows.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(held))
+    sources = [
+        SourceFile(name=name, path=str(tmp_path / f"{name}.json")) for name in sorted(rows, key=lambda one: one != first)
+    ]
+    found = prepare(sources, SeedRules(), tmp_path / "work" / "seeds.jsonl")
+    seeds = list(seeds_in(found.path))
+    assert {seed.instruction.rstrip("."): seed.evaluation_only for seed in seeds} == {
+        task: True,
+        "Find the opening hours of the reception desk": False,
+    }
+    assert {who for seed in seeds if seed.evaluation_only for who in seed.held_by or (seed.source,)} == {"Online-Mind2Web"}
+    assert [path.name for path in found.path.parent.iterdir()] == ["seeds.jsonl"]
 
 
 def test_a_leak_fails_the_build_and_leaves_no_file(tmp_path: Path) -> None:

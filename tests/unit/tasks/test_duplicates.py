@@ -101,3 +101,30 @@ def test_seeds_are_screened_by_language_length_and_date() -> None:
 def test_rules_that_let_nothing_pass_are_refused_with_both_values() -> None:
     with pytest.raises(ValidationError, match=r"50.*20"):
         SeedRules(min_characters=50, max_characters=20)
+
+
+CALM, PLAIN = LONG.replace("quiet", "calm"), LONG.replace("quiet", "calm").replace("rating", "score")
+
+
+@pytest.mark.parametrize("threshold", [0.9, 1])
+def test_a_kept_seed_is_told_of_its_evaluation_only_twin_whatever_the_order(threshold: float) -> None:
+    free, held = seed(LONG, id="free", source="a"), seed(LONG.upper(), id="held", source="b", evaluation_only=True)
+    _, filter_ = kept(free, seed("Find something else entirely"), held, threshold=threshold)
+    assert filter_.held == {"free": {"b"}}
+    found, filter_ = kept(held, free, threshold=threshold)
+    assert (found, filter_.held) == ([held.instruction], {})
+
+
+def test_a_near_twin_and_one_of_the_same_id_hold_back_too() -> None:
+    _, filter_ = kept(seed(LONG, id="free"), seed(CALM, source="b", evaluation_only=True))
+    assert filter_.held == {"free": {"b"}}
+    _, filter_ = kept(seed("Find one", id="x"), seed("Look for another", id="x", source="b", evaluation_only=True))
+    assert filter_.held == {"x": {"b"}}
+
+
+def test_an_evaluation_only_seed_that_went_still_holds_back_its_later_twins() -> None:
+    found, filter_ = kept(
+        seed(LONG, id="first"), seed(CALM, source="b", evaluation_only=True), seed(PLAIN, id="last"), threshold=0.85
+    )
+    assert found == [LONG, PLAIN], "the last is a twin of the second, and not of the first"
+    assert filter_.held == {"first": {"b"}, "last": {"b"}}

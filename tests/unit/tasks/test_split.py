@@ -115,3 +115,13 @@ def test_head_sites_stay_in_train() -> None:
 def test_every_kind_of_leak_is_found(leak: list[tuple[Entry, Split]], said: str) -> None:
     with pytest.raises(LeakageError, match=said):
         check(leak, SplitSettings())
+
+
+def test_a_twin_is_set_free_by_forcing_everybody_who_holds_it() -> None:
+    entry = on(1, evaluation_only=True, source="a", held_by=("b", "c"))
+    for force, place in (((), "dropped"), (("a",), "dropped"), (("b",), "dropped"), (("b", "c"), "train")):
+        wanted = SplitSettings(test=0, force=force)
+        assert split([entry], wanted) == [place]
+        if place == "dropped":
+            with pytest.raises(LeakageError):
+                check([(entry, "train")], wanted)
