@@ -33,6 +33,7 @@ from webgym.server.metrics import Metrics
 from webgym.server.omniboxes import add_omniboxes_routes
 from webgym.server.openapi import describe_too, docs_page
 from webgym.server.protocol import (
+    BESIDE_HEADER,
     FLEET,
     FLEET_KEY_HEADER,
     HEALTH,
@@ -52,7 +53,7 @@ from webgym.server.protocol import (
 from webgym.server.registry import Member, Registry
 from webgym.server.sessions import CALL_SECONDS
 from webgym.server.settings import SHORTEST_KEY, Keyed
-from webgym.server.worker import BEAT_SECONDS, BESIDE_HEADER, session_schema
+from webgym.server.worker import BEAT_SECONDS, session_schema
 
 log = logging.getLogger(__name__)
 

@@ -37,6 +37,7 @@ LEASE_HEADER = "Lease"
 RELAY_HEADER = "X-WebGym-Relay"  # from a master that stands between: name no address of your own
 SESSION_HEADER = "X-WebGym-Session"  # a new session's id, for the master that asked
 FLEET_KEY_HEADER = "X-WebGym-Fleet-Key"  # shared by a master and its workers, unknown to clients
+BESIDE_HEADER = "X-WebGym-Beside"  # from a worker on its master's machine: ask me there, not by the name for clients
 MSGPACK = "application/msgpack"
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^s-[0-9a-f]{24}$")]

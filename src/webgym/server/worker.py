@@ -32,6 +32,7 @@ from webgym.server.openapi import docs_page
 from webgym.server.pool import MB, Pool
 from webgym.server.process import LOW_MEMORY
 from webgym.server.protocol import (
+    BESIDE_HEADER,
     FLEET,
     FLEET_KEY_HEADER,
     HEALTH,
@@ -59,7 +60,6 @@ from webgym.types import Look, Observation
 
 log = logging.getLogger(__name__)
 
-BESIDE_HEADER = "X-WebGym-Beside"  # from a worker on its master's machine: ask me there, not by the name for clients
 BEAT_SECONDS = 1.0
 SHORTEST_BEAT_SECONDS = 0.02
 DRAIN_SECONDS = 10.0
