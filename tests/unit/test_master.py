@@ -17,7 +17,15 @@ from fastapi import Request
 from webgym.errors import Unavailable
 from webgym.server.listen import Listener, near_url
 from webgym.server.master import Master, MasterSettings, master_app, running_master
-from webgym.server.protocol import BESIDE_HEADER, FLEET_KEY_HEADER, SESSION_HEADER, WORKERS, Heartbeat, NewSession, WorkerStatus
+from webgym.server.protocol import (
+    BESIDE_HEADER,
+    FLEET_KEY_HEADER,
+    SESSION_HEADER,
+    WORKERS,
+    Heartbeat,
+    NewSession,
+    WorkerStatus,
+)
 from webgym.server.settings import ServeSettings
 
 SETTINGS = MasterSettings(serve=ServeSettings(port=0), fleet_key="the-key-of-a-fleet-of-the-tests")
