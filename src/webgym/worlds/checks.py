@@ -18,6 +18,7 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?![\w]|\.\d)")
 _CURRENCY = re.compile(r"[$€£¥]\s?")
 _UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(km²?|m[²³]?|cm|mm|kg|g|ml|l|w|gb|kb|min|h|kcal|tsp|bpm)(?!\w)")
+Aliases = tuple[tuple[str, str], ...]  # (another way to say a name, the name)
 _SUPERLATIVE = re.compile(r"\b(?:\w+est|most|least|first|last)\b")
 
 
@@ -50,29 +51,40 @@ def contains(where: str, what: str, *, as_text: bool = False) -> bool:
     return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", where) is not None
 
 
-def mentions(where: str, names: Iterable[str]) -> list[re.Match[str]]:
-    """Where plain text `where` has these names, as whole words; the matches are in plain text too."""
-    longest_first = sorted({plain(name) for name in names}, key=len, reverse=True)  # "oak lamp" is no mention of "oak"
-    return list(re.finditer(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", where))
+@dataclass(frozen=True)
+class Mention:
+    """Where a text has a name, whichever way it says it."""
+
+    start: int
+    end: int
+    name: str
 
 
-def chosen(where: str, names: Iterable[str]) -> str | None:
+def mentions(where: str, names: Iterable[str], aliases: Aliases = ()) -> list[Mention]:
+    """Where plain text `where` has these names or their aliases, as whole words; names come back in plain text too."""
+    meant = {plain(alias): plain(name) for alias, name in aliases} | {name: name for name in map(plain, names)}
+    longest_first = sorted(meant, key=len, reverse=True)  # "oak lamp" is no mention of "oak"
+    pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
+    return [Mention(*match.span(), meant[match.group()]) for match in re.finditer(pattern, where)]
+
+
+def chosen(where: str, names: Iterable[str], aliases: Aliases = ()) -> str | None:
     """Which of these names plain text `where` ends with, as its choice among them; names come back in plain text too.
 
     Whoever compares names all there are, so that only the last can be the one chosen. But a list that names each once
     chooses none, even if it happens to end with the right one: its end must say so, as in "and the lamp is the cheapest".
     """
-    found = mentions(where, names)
+    found = mentions(where, names, aliases)
     if not found:
         return None
     last = found[-1]
-    others = [match.end() for match in found if match.group() != last.group()]
+    others = [mention.end for mention in found if mention.name != last.name]
     if others and len(found) == len(others) + 1:
         # A word that every entry of the list has, as in "lowest price of ...", says nothing of its last.
-        listed, end = where[: others[-1]], f"{where[others[-1] : last.start()]} {where[last.end() :]}"
+        listed, end = where[: others[-1]], f"{where[others[-1] : last.start]} {where[last.end :]}"
         if not {*_SUPERLATIVE.findall(end)} - {*_SUPERLATIVE.findall(listed)}:
             return None
-    return last.group()
+    return last.name
 
 
 @dataclass(frozen=True)
@@ -133,18 +145,21 @@ class Says:
     others: tuple[str, ...] = ()
     over: tuple[str, ...] = ()  # all the names it is chosen from, its own among them, where the answer names others as well
     alone_of: tuple[str, ...] = ()  # the same, where the answer has to name this one and no other
+    aliases: Aliases = ()  # other ways to say names of `over` and `alone_of`, its own among them
     as_text: bool = False  # as in `contains`
 
     def problem(self, answer: str | None) -> str | None:
         said = plain(answer or "")
         if not said:
             return "there is no answer"
-        if not any(contains(said, text, as_text=self.as_text) for text in (self.text, *self.others)):
+        own = (alias for alias, name in self.aliases if name == self.text)
+        if not any(contains(said, text, as_text=self.as_text) for text in (self.text, *self.others, *own)):
             return f"the answer does not say {self.text!r}"
-        if self.over and (end := chosen(said, self.over)) != plain(self.text):
+        if self.over and (end := chosen(said, self.over, self.aliases)) != plain(self.text):
             return f"the answer ends with {end!r}, not {self.text!r}" if end else f"the answer does not choose {self.text!r}"
         if self.alone_of:
-            others = {match.group() for match in mentions(said, (self.text, *self.alone_of))} - {plain(self.text)}
+            names = {mention.name for mention in mentions(said, (self.text, *self.alone_of), self.aliases)}
+            others = names - {plain(self.text)}
             if others:
                 return f"the answer names {min(others)!r} beside {self.text!r}"
         return None

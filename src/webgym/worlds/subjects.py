@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webgym.worlds.checks import Says, Shown, mentions, plain
+from webgym.worlds.checks import Aliases, Says, Shown, mentions, plain
 from webgym.worlds.making import CannotMake, Fact, Group, Maker
 from webgym.worlds.route import Move, Open, Search, See
 from webgym.worlds.words import listed
@@ -43,6 +43,7 @@ class Topic:
     called: str = ""  # how an instruction says it, if otherwise: "the recipe Lemon Tart"
     knowns: tuple[Known, ...] = ()
     through: tuple[Move, ...] = ()  # the way to its page, if not by searching for its name
+    aliases: tuple[str, ...] = ()  # what else it may be called, such as a reference that is its own
 
     @property
     def spoken(self) -> str:
@@ -66,21 +67,29 @@ def fact(make: Maker[Any], topic: Topic, known: Known) -> Fact:
     )
 
 
-def alone(make: Maker[Any], name: str, among: Sequence[str], text: str, beside: Iterable[Fact]) -> Says:
+def _aliases(topics: Iterable[Topic]) -> Aliases:
+    return tuple((alias, topic.name) for topic in topics for alias in topic.aliases)
+
+
+def alone(
+    make: Maker[Any], name: str, among: Sequence[str], text: str, beside: Iterable[Fact], aliases: Aliases = ()
+) -> Says:
     """The answer names this one of those it is chosen among, and no other: a list of them all chooses none.
 
     A name that a right answer has for another reason is not held against it: one that stands in `text`, which says what is
     looked for, in what has to be said `beside` it, or in the name of the site."""
     said = plain("; ".join((text, make.site.brand, *(fact.answer for fact in beside))))
     likely = [one for one in among if plain(one) in said]  # spares the pattern, for a set has 100,000s of tasks
-    needed = {match.group() for match in mentions(said, (name, *likely))} - {plain(name)}
-    return Says(name, alone_of=tuple(one for one in among if plain(one) not in needed))
+    needed = {mention.name for mention in mentions(said, (name, *likely))} - {plain(name)}
+    kept = tuple(one for one in among if plain(one) not in needed)
+    return Says(name, alone_of=kept, aliases=tuple(pair for pair in aliases if pair[1] in kept))
 
 
 def named(make: Maker[Any], topic: Topic, among: Iterable[Topic], text: str, beside: Sequence[Fact]) -> Fact:
     """The fact that a search for something ends at this topic: its page was seen and its name said, and no other's of
     those it was found `among`; `beside` are the other facts of the search."""
-    says = alone(make, topic.name, [one.name for one in among], text, beside)
+    topics = tuple(among)
+    says = alone(make, topic.name, [one.name for one in topics], text, beside, _aliases(topics))
     return Fact(text, (Shown(make.host, topic.href, (topic.name,), topic.name), says), f"it is {topic.name}")
 
 
@@ -110,21 +119,22 @@ def about(make: Maker[Any], topic: Topic, knowns: Sequence[Known], count: int) -
     )
 
 
-def best_of(best: str, amounts: Sequence[tuple[str, float]], *, least: bool) -> tuple[str, Fact]:
+def best_of(best: str, amounts: Sequence[tuple[str, float]], *, least: bool, aliases: Aliases = ()) -> tuple[str, Fact]:
     """(What asks for it, the fact): which of these names has the least or the most. No ties.
 
     The answer has to end with it, for it names the others as well."""
     if len({amount for _, amount in amounts}) < len(amounts):
         raise CannotMake("two are alike")
     winner = (min if least else max)(amounts, key=lambda one: one[1])[0]
-    says = Says(winner, over=tuple(name for name, _ in amounts))
+    says = Says(winner, over=tuple(name for name, _ in amounts), aliases=aliases)
     ask = f"at the end of the answer, which of them is the {best}"
     return ask, Fact(f"Of these, {winner} is the {best}.", (says,), f"{best}: {winner}")
 
 
 def compared(make: Maker[Any], what: str, best: str, things: Sequence[tuple[Topic, Known, float]], *, least: bool) -> Group:
     """One number of each of several things, and which has the least or the most of it. No ties."""
-    verdict, best_fact = best_of(best, [(topic.name, amount) for topic, _, amount in things], least=least)
+    amounts, aliases = [(topic.name, amount) for topic, _, amount in things], _aliases(topic for topic, _, _ in things)
+    verdict, best_fact = best_of(best, amounts, least=least, aliases=aliases)
     facts, route = each(make, [(topic, known) for topic, known, _ in things])
     names = listed([topic.spoken for topic, _, _ in things])
     return Group(f"the {what} of {names}, and, {verdict}", f"{what} compared".capitalize(), (*facts, best_fact), route)

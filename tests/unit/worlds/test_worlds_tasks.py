@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import psutil
 import pytest
@@ -341,6 +341,55 @@ def test_a_comparison_that_names_the_wrong_one_is_not_rewarded(kind: str):
 )
 def test_the_one_chosen_is_the_last_that_is_named_unless_it_is_a_mere_list(answer: str, expected: str | None):
     assert chosen(plain(answer), ("Oak", "Elm", "Oak Lamp")) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whoever_repeats_the_names_of_an_instruction_has_named_what_is_compared(kind: str):
+    host, generator = host_of(0, KINDS[kind], 11), "rates" if kind == "bank" else "compare"
+    compared = 0
+    for number in range(12):
+        try:
+            task = tasks.make(TaskId(0, (host,), generator, (4,), number))
+        except tasks.CannotMake:
+            continue
+        check = task.groups[0].facts[-1].checks[0]
+        assert isinstance(check, Says)
+        for name in check.over:
+            ways = (name, *(alias for alias, meant in check.aliases if meant == name))
+            assert any(contains(plain(task.text), way) for way in ways), (ways, task.text)
+            compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize(
+    ("kind", "generator", "written"),
+    [
+        ("jobs", "compare", lambda name: name.replace("(", "(reference ")),
+        ("jobs", "filter", lambda name: name.replace("(", "(reference ")),
+        ("travel", "compare", lambda name: name.removeprefix("Flight ")),
+        ("travel", "fly", lambda name: name.removeprefix("Flight ")),
+    ],
+)
+def test_a_job_by_its_reference_and_a_flight_by_its_number_are_named(
+    kind: str, generator: str, written: Callable[[str], str]
+):
+    tried = 0
+    for check in says(kind, generator, (3,)):
+        names = check.over or check.alone_of
+        if not names or written(check.text) == check.text:
+            continue
+        tried += 1
+        others = [written(name) for name in names if name != check.text]
+        best, listed = written(check.text), f"{written(check.text)}: 4, {', '.join(f'{name}: 5' for name in others)}"
+        if check.over:
+            assert check.problem(f"{listed}. The best is {best}.") is None
+            assert check.problem(f"{listed}. The best is {others[0]}.") is not None
+            assert check.problem(listed) is not None
+        else:
+            assert check.problem(f"The best is {best}, operated by Northwind Air.") is None
+            assert check.problem(listed) is not None
+        assert check.problem(others[0]) is not None
+    assert tried >= 5
 
 
 NARROWING = [

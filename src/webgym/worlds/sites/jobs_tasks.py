@@ -30,6 +30,7 @@ def _job(job: Job) -> Topic:
             Known("contract type", job.contract),
         ),
         (Search(job.ref), Open(job.name)),
+        (job.ref,),
     )
 
 

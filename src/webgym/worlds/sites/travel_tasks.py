@@ -45,6 +45,7 @@ def _flight(flight: Flight) -> Topic:
             Known("checked baggage in kg", str(flight.bag), f"{flight.bag} kg"),
             Known("gate", flight.gate),
         ),
+        aliases=(flight.number,),
     )
 
 
