@@ -4,8 +4,9 @@ The index holds a small line for every episode, whatever the run's size, and is 
 and outcomes are read as they grow, an episode's file once, when its turn comes. Episodes themselves are read when somebody
 asks and are not kept.
 
-Invariant: an image is served only if its bytes are those of its name and those of a JPEG or PNG. A link that leads out of
-the folder, or a file that is something else, is not there.
+Invariants: a reward is shown only of an episode that is done, and only if it was given for the file that is there: what was
+said of a damaged file is void once the episode is attempted again. An image is served only if its bytes are those of its
+name and those of a JPEG or PNG. A link that leads out of the folder, or a file that is something else, is not there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256 as hash_of
+from math import inf
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -155,8 +157,7 @@ class Archive:
         entry = self._entries.get(episode)
         if entry is None:
             return None
-        judged = sorted(self._rulings.get(episode, {}).values(), key=lambda one: one.judged)
-        rulings = tuple(map(_ruling, judged))
+        rulings = tuple(map(_ruling, sorted(self._standing(episode), key=lambda one: one.judged)))
         if entry.stored:
             try:
                 return _whole(self.run.episode(episode), entry, rulings)
@@ -183,15 +184,19 @@ class Archive:
     def _take_outcomes(self) -> None:
         records = dict(self.run.outcomes())
         for episode, record in records.items():
-            if self._records.get(episode) is not record and (entry := self._entries.get(episode)) is not None:
+            before = self._records.get(episode)
+            if before is not record and before != record and (entry := self._entries.get(episode)) is not None:
                 doing, why = words.of_outcome(record.outcome)
                 self._put(
                     replace(entry, doing=doing, why=why, outcome=record.outcome.kind, at=record.at, stored=record.stored)
                 )
-                if record.stored and not entry.read:
+                if record.stored:
                     self._unread[episode] = None
+                else:
+                    self._unread.pop(episode, None)
         for episode in self._records.keys() - records.keys():  # withdrawn, to be done again
             if (entry := self._entries.get(episode)) is not None:
+                self._unread.pop(episode, None)
                 self._put(Entry(entry.id, entry.iteration, entry.task, entry.replica))
         self._records = {one: record for one, record in records.items() if one in self._entries}
 
@@ -199,14 +204,17 @@ class Archive:
         for episode, judgement in self._new_judgements():
             self._rulings.setdefault(episode, {})[judgement.judge] = judgement
             if (entry := self._entries.get(episode)) is not None:
-                self._put(replace(entry, reward=self._reward(episode)))
+                self._put(entry)
 
     def _reward(self, episode: str) -> int | None:
         """Of the judge who scored it last, by the clock: folders are read in any order, and one who failed said nothing."""
-        scores = [
-            (one.judged, one.verdict.reward) for one in self._rulings[episode].values() if one.verdict.kind == "scored"
-        ]
+        scores = [(one.judged, one.verdict.reward) for one in self._standing(episode) if one.verdict.kind == "scored"]
         return max(scores)[1] if scores else None
+
+    def _standing(self, episode: str) -> list[Judgement]:
+        """What judges said of the attempt that counts."""
+        begun = self.run.ledger.begun_anew.get(episode, -inf)
+        return [one for one in self._rulings.get(episode, {}).values() if one.judged > begun]
 
     def _new_judgements(self) -> Iterator[tuple[str, Judgement]]:
         for found in self.run.verdicts.logs():
@@ -236,7 +244,8 @@ class Archive:
         )
 
     def _put(self, entry: Entry) -> None:
-        self._entries[entry.id] = entry
+        reward = self._reward(entry.id) if entry.doing == "done" else None
+        self._entries[entry.id] = replace(entry, reward=reward)
         self.version += 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from tests.unit.store.making import BROKEN, make_episode
@@ -128,3 +129,44 @@ def test_looking_changes_nothing_on_the_disk(run: Run):
 def _files(folder: Path) -> dict[str, tuple[int, int]]:
     found = (path for path in folder.rglob("*") if path.is_file())
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in found}
+
+
+def test_a_reward_goes_with_the_file_it_was_given_for(run: Run):
+    grown(run, 1)
+    episode = make_episode(run, 0)
+    run.commit(episode)
+    run.add_judgement(Judgement(episode=episode.id, judge="one", verdict=Scored(reward=1), judged=time.time()))
+    watching = Archive(run)
+
+    def shown() -> set[tuple[str, int | None, int, int, int]]:
+        """What is told by an archive that has watched all along, and by one that comes now."""
+        told = set()
+        for archive in (watching, Archive(run)):
+            archive.refresh(1)
+            (entry,), head, detail = archive.entries, FolderBoard(archive).head(), archive.detail(episode.id)
+            assert detail is not None
+            told.add((entry.doing, entry.reward, head.scored, head.passed, len(detail.rulings)))
+        return told
+
+    assert shown() == {("done", 1, 1, 1, 1)}
+    run.quarantine(episode.id, "damaged")
+    assert shown() == {("failed", None, 0, 0, 1)}
+    run.withdraw(episode.id, "again")
+    assert shown() == {("planned", None, 0, 0, 0)}
+    run.commit(make_episode(run, 0, steps=5))
+    assert shown() == {("done", None, 0, 0, 0)}
+    assert [entry.steps for entry in watching.entries] == [5]
+    run.add_judgement(Judgement(episode=episode.id, judge="one", verdict=Scored(reward=0), judged=time.time()))
+    assert shown() == {("done", 0, 1, 0, 1)}
+
+
+def test_an_attempt_made_again_between_two_looks_is_read_again(run: Run):
+    grown(run, 1)
+    run.commit(make_episode(run, 0, steps=2))
+    archive = Archive(run)
+    archive.refresh(1)
+    run.quarantine(make_episode(run, 0).id, "damaged")
+    run.withdraw(make_episode(run, 0).id, "again")
+    run.commit(make_episode(run, 0, steps=5))
+    archive.refresh(1)
+    assert [entry.steps for entry in archive.entries] == [5]
