@@ -17,7 +17,7 @@ from webgym.errors import Damaged, StoreError
 from webgym.store.episodes import images_of
 from webgym.store.log import Garbage
 from webgym.store.run import Run
-from webgym.types import Episode
+from webgym.types import Episode, Outcome
 
 Severity = Literal["breach", "debris"]
 
@@ -91,13 +91,15 @@ def _repair(run: Run, report: Report) -> None:
 class _Audit:
     def __init__(self, run: Run) -> None:
         self._run, self._report = run, Report()
+        self._unrecorded: set[str] = set()  # whole files that opening the run writes a record for
         self._bad_images: dict[str, str | None] = {}  # what is wrong with each image looked at; None if nothing
 
     def check(self, *, finished: bool) -> Report:
         planned = self._plan()
-        self._outcomes(planned, finished=finished)
+        self._outcomes(planned)
         stored = self._episodes(planned)
         self._stored_records(stored)
+        self._missing(planned, finished=finished)
         self._images()
         self._verdicts(planned)
         for path in self._run.disk.leftovers():
@@ -117,7 +119,7 @@ class _Audit:
         self._report.planned = len(planned)
         return planned
 
-    def _outcomes(self, planned: dict[str, int], *, finished: bool) -> None:
+    def _outcomes(self, planned: dict[str, int]) -> None:
         ledger, where = self._run.ledger, self._run.ledger.log.path
         ledger.refresh()
         if ledger.log.torn():
@@ -129,16 +131,24 @@ class _Audit:
         for episode, record in ledger.records.items():
             if episode not in planned:
                 self._breach(where, f"has a record of episode {episode}, which nobody planned", BY_HAND)
-            elif record.outcome.kind == "cancelled":
-                self._report.cancelled[record.outcome.reason] += 1
-            elif record.stored and record.outcome.kind != "infra":
-                self._report.committed += 1
             else:
-                self._report.failed[record.outcome.kind] += 1
-        missing = [episode for episode in planned if episode not in ledger.records]
+                self._count(record.outcome, stored=record.stored)
+
+    def _count(self, outcome: Outcome, *, stored: bool) -> None:
+        if outcome.kind == "cancelled":
+            self._report.cancelled[outcome.reason] += 1
+        elif stored and outcome.kind != "infra":
+            self._report.committed += 1
+        else:
+            self._report.failed[outcome.kind] += 1
+
+    def _missing(self, planned: dict[str, int], *, finished: bool) -> None:
+        """Episodes that have ended neither by a record nor by a whole file, which wins over a record that was lost."""
+        ledger = self._run.ledger
+        missing = [one for one in planned if one not in ledger.records and one not in self._unrecorded]
         self._report.unfinished = len(missing)
         for episode in missing if finished else ():
-            self._breach(where, f"has no terminal record of episode {episode}", RESUME)
+            self._breach(ledger.log.path, f"has no terminal record of episode {episode}", RESUME)
 
     def _episodes(self, planned: dict[str, int]) -> set[str]:
         """Every episode file, read whole; returns the ids there are."""
@@ -159,8 +169,8 @@ class _Audit:
             record = records.get(path.stem)
             if record is None:
                 self._debris(path, "has no terminal record yet")
-                self._report.unfinished -= 1
-                self._report.committed += 1
+                self._unrecorded.add(path.stem)
+                self._count(episode.outcome, stored=True)
             elif not record.stored:
                 self._breach(path, f"ended {episode.outcome.kind}, its record knows of no file", REOPEN)
             elif record.outcome != episode.outcome:

@@ -13,7 +13,7 @@ from webgym.store import Run
 from webgym.store.audit import audit
 from webgym.store.episodes import images_of
 from webgym.store.export import Exported
-from webgym.types import StepLimit
+from webgym.types import Infra, StepLimit
 
 
 @pytest.fixture
@@ -125,3 +125,18 @@ def test_export_takes_one_split(run: Run, tmp_path: Path):
     assert cli.main(["export", str(run.path), "--out", str(tmp_path / "out"), "--split", "test"]) == 0
     (line,) = (tmp_path / "out/episodes.jsonl").read_bytes().splitlines()
     assert json.loads(line)["episode"]["task"]["split"] == "test"
+
+
+def test_an_episode_whose_record_was_lost_is_debris_and_counts_as_its_file_says(tmp_path: Path):
+    with Run.create(tmp_path / "run") as run:
+        run.plan(0, ["task-0", "task-1"])
+        run.commit(make_episode(run, 0))
+        run.commit(make_episode(run, 1, outcome=Infra(reason="the browser died")))
+    (run.path / "outcomes.jsonl").write_bytes(b"")
+    report = audit(run.path, finished=True)
+    assert {one.severity for one in report.findings} == {"debris"}
+    told = (report.committed, dict(report.failed), report.unfinished)
+    assert told == (1, {"infra": 1}, 0)
+    assert cli.main(["audit", str(run.path), "--finished", "--repair"]) == 0
+    after = audit(run.path, finished=True)
+    assert (after.committed, dict(after.failed), after.unfinished) == told, "opening the run changes no figure"
