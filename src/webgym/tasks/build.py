@@ -180,6 +180,7 @@ def run_build(arguments: list[str]) -> int:
             confidential=settings.confidential,
         )
         _say(*seeds.lines())
+        settings.split.check_force(seeds.sources)  # before anything is paid for
         if settings.dry_run:
             model = Endpoint(settings.model)
             priced = estimate(seeds_in(seeds.path), model, settings.decompose, settings.estimate)

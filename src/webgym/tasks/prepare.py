@@ -41,6 +41,7 @@ class Prepared:
     path: Path
     count: int = 0
     confidential: int = 0
+    sources: set[str] = field(default_factory=set)  # as the settings and the seeds name them
     intake: Intake = field(default_factory=Intake)
     refused: Counter[Refusal] = field(default_factory=Counter)
     duplicates: DuplicateCounts = field(default_factory=DuplicateCounts)
@@ -103,8 +104,10 @@ def seeds_in(path: Path) -> Iterator[Seed]:
 
 def _opened(sources: Iterable[SourceFile], found: Prepared, *, confidential: bool) -> Iterator[Seed]:
     for source in sources:
+        found.sources.add(source.name)
         try:
             for seed in islice(read_seeds(source.name, source.path, found.intake), source.limit):
+                found.sources.add(seed.source)
                 if seed.confidential and not confidential:
                     found.confidential += 1
                 else:

@@ -20,12 +20,19 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webgym.errors import ConfigError, LeakageError
+from webgym.tasks.sources.source import slug
 from webgym.tasks.websites import site
 from webgym.types import DifficultyBand, Split, Task
 
 BANDS: Final[tuple[DifficultyBand, ...]] = ("easy", "medium", "hard")
 Place = Literal["train", "test", "dropped"]
 _SHOWN: Final = 5
+_OFFLINE_WEB: Final = ("offline-web", "worlds")  # the source's name, and what its tasks call it
+
+
+def known_as(source: str) -> str:
+    """One name for a source however it is written."""
+    return _OFFLINE_WEB[1] if (name := slug(source)) == _OFFLINE_WEB[0] else name
 
 
 class Quota(BaseModel):
@@ -62,6 +69,16 @@ class SplitSettings(BaseModel):
     force: tuple[str, ...] = Field((), description="Evaluation-only sources that may enter train all the same.")
     seed: int = 0
 
+    @property
+    def forced(self) -> frozenset[str]:
+        return frozenset(map(known_as, self.force))
+
+    def check_force(self, sources: Iterable[str]) -> None:
+        """Raise ConfigError if a forced name is none of these sources': a slip would leave its tasks out in silence."""
+        known = frozenset(map(known_as, sources))
+        if strange := sorted(name for name in self.force if known_as(name) not in known):
+            raise ConfigError(f"split.force: no task is of {', '.join(strange)}; choose from {', '.join(sorted(known))}")
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -79,9 +96,9 @@ class Entry:
     def of(cls, task: Task, *, evaluation_only: bool, held_by: tuple[str, ...] = ()) -> Entry:
         return cls(task.id, task.website, task.band, task.parent_id, evaluation_only, task.source, held_by)
 
-    def held_out(self, forced: Iterable[str]) -> bool:
+    def held_out(self, forced: frozenset[str]) -> bool:
         """Whether it must stay out of train: one of those who hold it for evaluation is not forced."""
-        return self.evaluation_only and not set(self.held_by or (self.source,)) <= set(forced)
+        return self.evaluation_only and not forced.issuperset(map(known_as, self.held_by or (self.source,)))
 
 
 @dataclass
@@ -135,7 +152,7 @@ def split(entries: Sequence[Entry], settings: SplitSettings) -> list[Place]:
     sites = [site(entry.website) if entry.website else "" for entry in entries]
     chosen = _choose(entries, sites, settings)
     on_test = {sites[place] for place in chosen}
-    forced = frozenset(settings.force)
+    forced = settings.forced
     placed: list[Place] = []
     for place, (entry, where) in enumerate(zip(entries, sites, strict=True)):
         if place in chosen or (where in on_test and settings.siblings == "test"):
@@ -151,7 +168,7 @@ def check(entries: Iterable[tuple[Entry, Split]], settings: SplitSettings) -> No
     """Raise LeakageError unless train and test are apart."""
     sites: dict[Split, Counter[str]] = {"train": Counter(), "test": Counter()}
     families: dict[Split, set[str]] = {"train": set(), "test": set()}
-    forced = frozenset(settings.force)
+    forced = settings.forced
     found: list[str] = []
     for entry, side in entries:
         families[side].add(entry.parent_id or entry.id)

@@ -84,7 +84,7 @@ def config(folder: Path, server: StandIn, sources: list[dict[str, Any]], name: s
     endpoint |= {"prices": {"m": {"input": 1.0, "output": 4.0}}, "sampling": {"max_tokens": 800}}
     endpoint |= changes.pop("endpoint", {})
     values = {"sources": sources, "out": str(folder / f"{name}.parquet"), "work": str(folder / name), "endpoint": endpoint}
-    values |= {"split": {"test": 12, "force": ["WebVoyager", "Online-Mind2Web"]}} | changes
+    values |= {"split": {"test": 12, "force": sorted({source["name"] for source in sources})}} | changes
     path = folder / f"{name}.yaml"
     path.write_text(yaml.safe_dump(values))
     return path
@@ -316,6 +316,14 @@ def test_the_order_of_sources_does_not_set_an_evaluation_only_task_free(tmp_path
     }
     assert {who for seed in seeds if seed.evaluation_only for who in seed.held_by or (seed.source,)} == {"Online-Mind2Web"}
     assert [path.name for path in found.path.parent.iterdir()] == ["seeds.jsonl"]
+
+
+async def test_a_forced_name_that_no_source_has_is_refused_before_a_call(tmp_path: Path) -> None:
+    async with StandIn() as server:
+        path = config(tmp_path, server, webvoyager(tmp_path, 5), split={"test": 0, "force": ["webvoyajer"]})
+        with pytest.raises(ConfigError, match="webvoyajer; choose from webvoyager"):
+            await asyncio.to_thread(run_build, ["--config", str(path)])
+        assert not server.tries
 
 
 def test_a_leak_fails_the_build_and_leaves_no_file(tmp_path: Path) -> None:

@@ -125,3 +125,24 @@ def test_a_twin_is_set_free_by_forcing_everybody_who_holds_it() -> None:
         if place == "dropped":
             with pytest.raises(LeakageError):
                 check([(entry, "train")], wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("online-mind2web", "Online-Mind2Web"),
+        ("Online-Mind2Web", "Online-Mind2Web"),
+        ("offline-web", "worlds"),
+        ("worlds",) * 2,
+    ],
+)
+def test_a_source_is_forced_by_any_of_its_names(name: str, source: str) -> None:
+    entry, wanted = on(1, evaluation_only=True, source=source), SplitSettings(test=0, force=(name,))
+    assert split([entry], wanted) == ["train"]
+    check([(entry, "train")], wanted)
+    wanted.check_force([source])
+
+
+def test_a_forced_name_that_no_source_has_is_refused() -> None:
+    with pytest.raises(ConfigError, match="online-mind2wep"):
+        SplitSettings(force=("online-mind2wep",)).check_force(["Online-Mind2Web", "worlds"])
