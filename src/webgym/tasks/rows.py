@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -44,12 +44,14 @@ class BrokenRow:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its fields, and the key it stood under if the file is an object of rows."""
+    """One row: its fields, the key it stood under if the file is an object of rows, and its ordinal, from 1. Broken rows
+    count, blank lines and headings do not: files that go row by row beside each other agree on it, whatever their kind."""
 
     file: str
     line: int
     values: Mapping[str, object] = field(repr=False)
     key: str = ""
+    ordinal: int = 0
 
     def text(self, *names: str) -> str:
         """The first of these fields that holds text."""
@@ -99,7 +101,12 @@ def read_rows(path: Path, formats: tuple[Format, ...]) -> Iterator[Row | BrokenR
         raise ConfigError(f"{path}: expected a file of kind {', '.join(formats)}")
     if not path.is_file():
         raise ConfigError(f"{path}: there is no such file")
-    return _READERS[kind](path)
+    return _numbered(_READERS[kind](path))
+
+
+def _numbered(rows: Iterator[Row | BrokenRow]) -> Iterator[Row | BrokenRow]:
+    for ordinal, row in enumerate(rows, 1):
+        yield row if isinstance(row, BrokenRow) else replace(row, ordinal=ordinal)
 
 
 def _read_jsonl(path: Path) -> Iterator[Row | BrokenRow]:

@@ -369,3 +369,11 @@ def test_the_datasets_package_itself_streams_the_rows(tmp_path: Path, monkeypatc
     assert [seed.instruction for seed in seeds] == ["Find the zoo's hours", "Find the zoo's address"]
     with pytest.raises(ConfigError, match="split"):
         list(read_source("insta-v3", "hf:owner/name:nothing"))
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train_queries.csv"])
+def test_what_lies_row_by_row_beside_a_csv_file_goes_to_the_right_row(tmp_path: Path, name: str) -> None:
+    lines(tmp_path / "train_ref_info.jsonl", {"Hotels in Lyon": []}, {"Hotels in Nice": []}, {"Hotels in Metz": []})
+    (tmp_path / name).write_text('id,query\n1,"Plan a trip\nto Lyon"\n\n2,broken,row\n3,Plan a trip to Metz\n')
+    found = [row.hints for row in read_source("travelplanner", tmp_path / name) if isinstance(row, Seed)]
+    assert found == [("Needs: Hotels in Lyon",), ("Needs: Hotels in Metz",)]

@@ -42,7 +42,7 @@ def read_hub(name: HubName, load: Load | None = None) -> Iterator[Row | BrokenRo
     try:
         for number, values in enumerate(load(name), 1):
             if isinstance(values, dict):
-                yield Row(str(name), number, values)
+                yield Row(str(name), number, values, ordinal=number)
             else:
                 yield BrokenRow(str(name), number, f"a row must be an object, not {type(values).__name__}")
     except (OSError, EOFError) as e:

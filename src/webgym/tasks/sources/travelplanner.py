@@ -1,6 +1,6 @@
 """TravelPlanner: requests for itineraries.
 
-The facts its sandbox offers (`<split>_ref_info.jsonl`, line by line beside the queries) describe a frozen world, not the
+The facts its sandbox offers (`<split>_ref_info.jsonl`, row by row beside the queries) describe a frozen world, not the
 web, so only what they are about becomes a hint.
 """
 
@@ -17,8 +17,8 @@ _CONSTRAINTS = ("house rule", "cuisine", "room type", "transportation")
 
 
 def read_topics(path: Path) -> dict[int, tuple[str, ...]]:
-    """What the reference facts of each line are about."""
-    return {row.line: tuple(row.values) for row in read_rows(path, ("jsonl",)) if not isinstance(row, BrokenRow)}
+    """What the reference facts of each row are about."""
+    return {row.ordinal: tuple(row.values) for row in read_rows(path, ("jsonl",)) if not isinstance(row, BrokenRow)}
 
 
 class TravelPlanner(Source):
@@ -37,7 +37,7 @@ class TravelPlanner(Source):
         return partial(self._seed, topics)
 
     def _seed(self, topics: dict[str, dict[int, tuple[str, ...]]], row: Row) -> Seed:
-        known = topics.get(row.file.partition("_")[0], {}).get(row.line, ())
+        known = topics.get(Path(row.file).stem.partition("_")[0], {}).get(row.ordinal, ())
         wishes = row.part("local_constraint")
         return self.make(
             row,
