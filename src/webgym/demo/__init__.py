@@ -103,14 +103,26 @@ def _loop(settings: DemoSettings, port: int, model: Path) -> LoopSettings:
 
 def _port_of(folder: Path) -> int:
     """A port for the offline web. Addresses of tasks name it, so a demo that goes on keeps the one it began with."""
+    from webgym.tasks.files import Staged
+
     file = folder / "port"
     if file.exists():
-        return int(file.read_text())
+        return _read_port(file)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{port}\n")
+    with Staged(file) as staged:
+        staged.write(f"{port}\n".encode())
+    return port
+
+
+def _read_port(file: Path) -> int:
+    try:
+        port = int(file.read_text())
+        if not 0 < port < 1 << 16:
+            raise ValueError(port)
+    except (OSError, ValueError) as e:
+        raise ConfigError(f"{file} holds no port: remove {file.parent}, and the demo begins anew") from e
     return port
 
 
