@@ -318,6 +318,9 @@ def test_webgyms_own_records_keep_groups_and_what_their_benchmark_forbids(tmp_pa
     assert [seed.evaluation_only for seed in seeds] == [False, True, False, False]
     assert [seed.confidential for seed in seeds] == [False, False, True, False]
     assert seeds[0].groups[0].facts == ("seen",)
+    assert all(seed.whole for seed in seeds), "their children are in the record already"
+    bare = only(read_source("webgym", lines(tmp_path / "bare.jsonl", {**rows[0], "evaluator_reference": []})))
+    assert not bare.whole, "without a rubric nobody has taken it apart"
     assert "Find it" not in repr(seeds[2])
     assert only(read_source("webgym", lines(tmp_path / "test.jsonl", rows[0]))).evaluation_only
 

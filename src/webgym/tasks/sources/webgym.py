@@ -1,5 +1,6 @@
 """WebGym's own public record: rubrics come with the tasks and are kept.
 
+The children are in the record too, without a word on whose they are: a task that brings its rubric is not taken apart again.
 Benchmarks that are evaluation-only or confidential stay so here, and a file or split named test is evaluation-only.
 """
 
@@ -36,6 +37,7 @@ class WebGym(Source):
             domain=task.domain,
             subdomain=task.subdomain,
             reference_answer=task.reference_answer,
+            whole=bool(task.groups),
             evaluation_only=split == "test" or (origin is not None and origin.evaluation_only),
             confidential=origin is not None and origin.confidential,
             date_bound=is_date_bound(task.instruction),
