@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from webgym.tasks.rows import Misfit, Row
 from webgym.tasks.taxonomy import spelled
@@ -29,6 +30,7 @@ FIELDS = (
     "definite_answer",
     "task_id",
 )
+_HIGHEST: Final = 999_999_999
 
 
 def to_record(task: Task) -> dict[str, object]:
@@ -89,6 +91,8 @@ def read_answer(value: object) -> str | None:
             return None
         case str():
             return value.strip() or None
+        case float() if isnan(value):  # what a table makes of an empty cell
+            return None
         case list() | tuple():
             return "; ".join(text for one in value if (text := read_answer(one))) or None
         case _:
@@ -107,12 +111,19 @@ def _group(value: Mapping[str, Any], number: int) -> FactGroup | None:
     kept = _facts(facts if isinstance(facts, list | tuple) else [facts])
     if not kept:
         return None
-    described, told = value.get("description"), value.get("id")
+    described = value.get("description")
     return FactGroup(
-        id=int(told) if isinstance(told, int | str) and str(told).isdecimal() else number,
+        id=_number(value.get("id"), number),
         description=described.strip() if isinstance(described, str) else "",
         facts=kept,
     )
+
+
+def _number(told: object, place: int) -> int:
+    """A group's own number, or its place if it has none that a file can hold."""
+    if isinstance(told, str) and told.isdecimal() and len(told) <= len(str(_HIGHEST)):
+        told = int(told)
+    return told if isinstance(told, int) and not isinstance(told, bool) and 0 <= told <= _HIGHEST else place
 
 
 def _facts(values: object) -> tuple[str, ...]:

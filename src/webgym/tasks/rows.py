@@ -66,7 +66,8 @@ class Row:
             value = self.values.get(name)
             if isinstance(value, str) and value.strip():
                 return value.strip()
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            # Not a number is what a table makes of an empty cell, and unequal to itself.
+            if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
                 return str(value)
         return ""
 

@@ -78,6 +78,8 @@ def print_stats(stats: TaskStats, console: Console) -> None:
         f"[bold]{stats.tasks:,}[/] tasks on [bold]{len(stats.sites):,}[/] websites"
         f" ({', '.join(f'{stats.splits[split]:,} {split}' for split in SPLITS)}; {stats.children:,} decomposed)"
     )
+    if stats.nowhere:
+        console.print(f"[bold]{stats.nowhere:,}[/] of them name no website")
     if stats.broken:
         console.print(f"[red]{stats.broken:,} broken rows were left out[/]")
     sources = _table("source", *SPLITS, *BANDS)
@@ -92,7 +94,7 @@ def print_stats(stats: TaskStats, console: Console) -> None:
     console.print(*_bars("domain", stats.by_domain()))
     subdomains = [(f"{domain} · {name}", count) for (domain, name), count in stats.subdomains.most_common()]
     console.print(*_bars("subdomain", subdomains))
-    console.print(*_bars("website", [(name or "none", count) for name, count in stats.sites.most_common(_TOP_SITES)]))
+    console.print(*_bars("website", stats.sites.most_common(_TOP_SITES)))
 
 
 def _table(*names: str) -> Table:

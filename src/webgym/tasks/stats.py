@@ -54,7 +54,13 @@ class TaskStats:
         self.bands[task.split, band] += 1
         self.difficulties[task.split, task.difficulty] += 1
         self.subdomains[task.domain, task.subdomain] += 1
-        self.sites[site(task.website)] += 1
+        if task.website:
+            self.sites[site(task.website)] += 1
+
+    @property
+    def nowhere(self) -> int:
+        """Tasks that name no website."""
+        return self.tasks - self.sites.total()
 
     def histogram(self) -> dict[str, int]:
         """Tasks by difficulty, with everything from ten up in one bin."""

@@ -116,3 +116,15 @@ def test_mistakes_in_the_taxonomy_are_named() -> None:
     assert "belongs to" in (mistake("Misc.", "Music") or "")
     assert "no domain" in (mistake("Music", "Music") or "")
     assert "no subdomain" in (mistake("Misc.", "Weather") or "")
+
+
+@pytest.mark.parametrize("value", [float("nan"), [float("nan")]])
+def test_what_is_not_a_number_is_no_answer_and_no_text(value: object) -> None:
+    assert read_answer(value) is None
+    assert Row("f", 1, {"a": value, "b": 2}).maybe("a", "b") == "2"
+
+
+@pytest.mark.parametrize("told", ["7" * 5_000, 1 << 63, "9" * 19, -1, True, 1.5])
+def test_a_group_whose_number_no_file_can_hold_is_known_by_its_place(told: object) -> None:
+    groups = read_groups([{"id": 7, "facts": ["one"]}, {"id": told, "facts": ["two"]}])
+    assert [group.id for group in groups] == [7, 2]

@@ -49,6 +49,17 @@ def file(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return path
 
 
+def test_tasks_without_a_website_are_on_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tasks.parquet"
+    write_tasks(path, [task("a"), task("b", website=""), task("c", website="")])
+    stats = count_tasks(glances(path))
+    assert (stats.sites, stats.nowhere) == ({"a.example": 1}, 2)
+    assert run_stats([str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "3 tasks on 1 websites" in said
+    assert "2 of them name no website" in said
+
+
 def test_tasks_are_counted_by_source_difficulty_domain_and_site(file: Path) -> None:
     stats = count_tasks(glances(file))
     assert stats.tasks == 4
