@@ -1,7 +1,8 @@
 """The checks behind a fact: it was shown, it was said, it was done. Each fails closed and says what it missed.
 
 Text is compared after normalisation (case, white space, thousands separators, currency signs, units apart from their
-numbers), numbers by value and as whole numbers: "12" is not in "112", and "$1,240.50" is in "it costs 1240.5 dollars".
+numbers, one way to write dates, times, durations and sizes), numbers by value and as whole numbers: "12" is not in "112",
+and "$1,240.50" is in "it costs 1240.5 dollars".
 """
 
 from __future__ import annotations
@@ -17,16 +18,45 @@ from webgym.worlds.state import State
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?![\w]|\.\d)")
 _CURRENCY = re.compile(r"[$€£¥]\s?")
+_AFTER_LETTER = re.compile(r"(?<=[^\W\d_])(?=[$€£¥])")  # the sign taken out of "US$45" must leave a number
 _UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(km²?|m[²³]?|cm|mm|kg|g|ml|l|w|gb|kb|min|h|kcal|tsp|bpm)(?!\w)")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_REST = ("uary", "ruary", "ch", "il", "", "e", "y", "ust", "t|tember", "ober", "ember", "ember")
+_MONTH = rf"({'|'.join(f'{month}(?:{rest})?' for month, rest in zip(_MONTHS, _REST, strict=True))})\.?"
+_DAY, _YEAR = r"(0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?", r"(1\d{3}|20\d{2})"
+_DAY_FIRST = re.compile(rf"(?<![\w.]){_DAY} (?:of )?{_MONTH},? {_YEAR}(?!\w)")
+_MONTH_FIRST = re.compile(rf"(?<!\w){_MONTH} {_DAY},? {_YEAR}(?!\w)")
+_HALF_DAY = re.compile(r"(?<![\w.:])(0?[1-9]|1[0-2])(?::([0-5]\d))? ?(?:(a)|p)\.?m(?!\w)\.?")
+_CLOCK = r"(?<![\w.:])(?:[01]?\d|2[0-4]):[0-5]\d(?![\w:])"
+_EARLY = re.compile(r"(?<![\w.:])0(?=\d:[0-5]\d(?![\w:]))")  # 09:00
+_HOURS = re.compile(rf"({_CLOCK}) ?(?:-|–|—|until|till) ?(?={_CLOCK})")
+_DURATION = re.compile(r"(?<![\w.])(\d+) ?(?:h|hrs?|hours?),?(?: and)? ?0?(\d|[1-5]\d) ?(?:m|mins?|minutes?)(?!\w)")
+_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?: ?cm)? ?[x×] ?(?=\d+(?:\.\d+)? ?cm(?!\w))")
+_DATED = re.compile(r"(?<![\w-])(\d{4})-\d\d-\d\d(?![\w-])")
+_TIMED = re.compile(_CLOCK)
 Aliases = tuple[tuple[str, str], ...]  # (another way to say a name, the name)
 _SUPERLATIVE = re.compile(r"\b(?:\w+est|most|least|first|last)\b")
 
 
 def plain(text: str) -> str:
-    """Text as it is compared."""
-    text = text.casefold().replace("\N{NO-BREAK SPACE}", " ").replace("’", "'").replace("−", "-")
-    text = _UNIT.sub(r"\1 \2", _THOUSANDS.sub("", _CURRENCY.sub("", text)))
-    return " ".join(text.split())
+    """Text as it is compared. What has one meaning is written one way; what may have two, as 5/7/2026, stays as it is."""
+    text = " ".join(text.casefold().replace("’", "'").replace("−", "-").split())
+    text = _THOUSANDS.sub("", _CURRENCY.sub("", _AFTER_LETTER.sub(" ", text)))
+    text = _DAY_FIRST.sub(lambda found: _date(found[3], found[2], found[1]), text)
+    text = _MONTH_FIRST.sub(lambda found: _date(found[3], found[1], found[2]), text)
+    text = _HOURS.sub(r"\1 to ", _EARLY.sub("", _HALF_DAY.sub(_time, text)))
+    text = _SIZE.sub(r"\1 × ", _DURATION.sub(r"\1 h \2 min", text))
+    return " ".join(_UNIT.sub(r"\1 \2", text).split())
+
+
+def _date(year: str, month: str, day: str) -> str:
+    return f"{year}-{_MONTHS.index(month[:3]) + 1:02d}-{int(day):02d}"
+
+
+def _time(found: re.Match[str]) -> str:
+    """A time of the twelve-hour clock on the other: 5 pm is 17:00, and 12:30 am is 0:30."""
+    hour = int(found[1]) % 12 + (0 if found[3] else 12)
+    return f"{hour}:{found[2] or '00'}"
 
 
 def number(text: str) -> float | None:
@@ -46,7 +76,9 @@ def contains(where: str, what: str, *, as_text: bool = False) -> bool:
         return re.search(rf"(?<![\w.]){re.escape(wanted)}(?!\w|\.\d)", where) is not None
     value = number(what)
     if value is not None:
-        numbers = (float(found) for found in _NUMBER.findall(where.replace("%", " ")))
+        # The fifth of a month and five past nine say no 5; but whoever gives a date says its year.
+        counts = _TIMED.sub(" ", _DATED.sub(r" \1 ", where)).replace("%", " ")
+        numbers = map(float, _NUMBER.findall(counts))
         return any(abs(found - value) < 1e-9 for found in numbers)
     return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", where) is not None
 

@@ -247,6 +247,55 @@ def test_text_is_compared_by_whole_words_and_numbers_by_value(where: str, what: 
     assert (Says(what).problem(where) is None) is expected
 
 
+SAME = {
+    "$45.00": ("US$45.00", "US$ 45", "45.00 USD", "It costs$45.00."),
+    "54 × 113 cm": ("54x113 cm", "54 x 113 cm", "54×113cm", "54 cm x 113 cm"),
+    "9:00 to 17:00": ("9:00-17:00", "9:00 – 17:00", "09:00 until 17:00", "9:00 am – 5:00 pm", "9am-5pm", "9 a.m. to 5 p.m."),
+    "2 h 05 min": ("2h 5min", "2h05min", "2 hours 5 minutes", "2 hours and 5 minutes", "2 hrs, 5 mins", "2h 5m"),
+    "2026-07-04": ("July 4, 2026", "4 July 2026", "Jul 4 2026", "the 4th of July, 2026", "July 04, 2026", "jul. 4th, 2026"),
+    "1 September 2026": ("2026-09-01", "Sept 1, 2026", "Sep. 1, 2026", "1 Sep 2026"),
+    "07:05": ("7:05", "7:05 am", "07:05"),
+    "0:30": ("12:30 am", "00:30"),
+    "12:30": ("12:30 pm", "12:30 p.m."),
+}
+OTHERS = {
+    "$45.00": ("US$450", "US$45.50", "A45.00"),
+    "54 × 113 cm": ("154x113 cm", "54x11 cm", "54x113 mm", "113 x 54 cm"),
+    "9:00 to 17:00": ("9:00-17:30", "19:00-17:00", "9:00, 17:00", "9pm-5am"),
+    "2 h 05 min": ("2 h 50 min", "12h 5min", "2h 15min", "2.5 hours"),
+    "2026-07-04": ("July 14, 2026", "4 June 2026", "4 July 2025", "14 July 2026", "4/7/2026", "7/4/2026", "July 4"),
+    "07:05": ("7:05 pm", "17:05", "07:50"),
+    "12:30": ("12:30 am",),
+}
+
+
+@pytest.mark.parametrize(("what", "written"), [(what, one) for what, all_ in SAME.items() for one in all_])
+def test_what_means_the_same_is_the_same_however_it_is_written(what: str, written: str):
+    assert Says(what).problem(f"It is {written}.") is None
+
+
+@pytest.mark.parametrize(("what", "written"), [(what, one) for what, all_ in OTHERS.items() for one in all_])
+def test_what_means_something_else_or_may_is_refused(what: str, written: str):
+    assert Says(what).problem(f"It is {written}.") is not None
+
+
+@pytest.mark.parametrize("text", [text for what, written in (SAME | OTHERS).items() for text in (what, *written)])
+def test_plain_text_is_plain_already(text: str):
+    assert plain(plain(text)) == plain(text)
+    assert plain(f"  {text.upper()}\n") == plain(text)
+
+
+@pytest.mark.parametrize("answer", ["2026-07-05", "July 5, 2026", "5 July 2026", "at 7:05", "5:00 pm", "07:05-07:26"])
+def test_the_numbers_of_a_date_or_a_time_are_no_answer_to_how_many(answer: str):
+    for count in ("5", "7", "0", "26"):
+        assert Says(count).problem(f"It is {answer}.") is not None
+    assert Says("5").problem(f"There are 5, counted on {answer}.") is None
+
+
+def test_whoever_gives_a_date_has_said_its_year():
+    assert Says("2026").problem("It came out on July 5, 2026.") is None
+
+
 @pytest.mark.parametrize(
     ("answer", "right"),
     [
