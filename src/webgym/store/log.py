@@ -52,10 +52,15 @@ class Log(Generic[E]):
 
     def __iter__(self) -> Iterator[E | Garbage]:
         """Every record, a line at a time."""
+        return self.naming("")
+
+    def naming(self, text: str) -> Iterator[E | Garbage]:
+        """The records in whose line this text stands; the others are passed over unread, which is many times as quick."""
+        wanted = text.encode()
         try:
             with self.path.open("rb") as lines:
                 for line in lines:
-                    if line.endswith(b"\n"):
+                    if wanted in line and line.endswith(b"\n"):
                         yield self._read(line)
         except FileNotFoundError:
             return

@@ -230,9 +230,16 @@ class Run:
     def judgements(self, judge: str | None = None) -> Iterator[Judgement]:
         """Every judgement, of one judge or of all, each judge's in the order they were made; but for those of a file that
         was damaged and then replaced: they are of another attempt."""
+        return self._standing(self.verdicts.read(judge))
+
+    def judgements_of(self, episode: str) -> Iterator[Judgement]:
+        """The same of one episode, of all judges."""
+        return self._standing(self.verdicts.of(episode))
+
+    def _standing(self, judgements: Iterator[Judgement]) -> Iterator[Judgement]:
         self.ledger.refresh()
         begun = self.ledger.begun_anew
-        return (one for one in self.verdicts.read(judge) if one.judged > begun.get(one.episode, -inf))
+        return (one for one in judgements if one.judged > begun.get(one.episode, -inf))
 
     def latest_judgements(self, judge: str, among: Iterable[str] | None = None) -> dict[str, Judgement]:
         """What a judge said last of each episode, or of these: a run may hold many more than one wants in memory."""

@@ -42,6 +42,13 @@ class Verdicts:
         for log in self.logs() if judge is None else (self._log(self._folder / folder_of(judge)),):
             yield from (record for record in log if not isinstance(record, Garbage))
 
+    def of(self, episode: str) -> Iterator[Judgement]:
+        """Every judgement of one episode, each judge's in the order they were made."""
+        for log in self.logs():
+            for record in log.naming(episode):
+                if not isinstance(record, Garbage) and record.episode == episode:
+                    yield record
+
     def logs(self) -> list[Log[Judgement]]:
         if not self._folder.is_dir():
             return []

@@ -1,8 +1,8 @@
 """A run's folder, read for people: a line an episode, the whole of one, its images. Nothing is ever written.
 
 The index holds a small line for every episode, whatever the run's size, and is brought up to date a little at a time: plan
-and outcomes are read as they grow, an episode's file once, when its turn comes. Episodes themselves are read when somebody
-asks and are not kept.
+and outcomes are read as they grow, an episode's file once, when its turn comes. Episodes themselves, and
+what judges wrote of them, are read when somebody asks and are not kept.
 
 Invariants: a reward is shown only of an episode that is done, and only if it was given for the file that is there: what was
 said of a damaged file is void once the episode is attempted again. An image is served only if its bytes are those of its
@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256 as hash_of
 from math import inf
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from sys import intern
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, TypeAdapter
 
@@ -62,6 +63,13 @@ class Entry:
         return Cell(
             self.id, words.cut(self.instruction or self.task, LABEL), self.doing, self.steps, 0, self.reward, self.why
         )
+
+
+class Score(NamedTuple):
+    """What the index keeps of a judgement."""
+
+    judged: float
+    reward: int | None
 
 
 class Asked(Wire):
@@ -112,7 +120,7 @@ class Archive:
         self._planned: set[int] = set()
         self._records: dict[str, Record] = {}
         self._judges: dict[Path, Log[Judgement]] = {}
-        self._rulings: dict[str, dict[str, Judgement]] = {}
+        self._scores: dict[str, dict[str, Score]] = {}  # by episode and judge: what judges wrote is read when asked for
         self._unread: dict[str, None] = {}
         self._lock = threading.Lock()
 
@@ -157,7 +165,8 @@ class Archive:
         entry = self._entries.get(episode)
         if entry is None:
             return None
-        rulings = tuple(map(_ruling, sorted(self._standing(episode), key=lambda one: one.judged)))
+        last = {one.judge: one for one in self.run.judgements_of(episode)}
+        rulings = tuple(map(_ruling, sorted(last.values(), key=lambda one: one.judged)))
         if entry.stored:
             try:
                 return _whole(self.run.episode(episode), entry, rulings)
@@ -202,19 +211,16 @@ class Archive:
 
     def _take_judgements(self) -> None:
         for episode, judgement in self._new_judgements():
-            self._rulings.setdefault(episode, {})[judgement.judge] = judgement
+            self._scores.setdefault(episode, {})[intern(judgement.judge)] = Score(judgement.judged, _rewarded(judgement))
             if (entry := self._entries.get(episode)) is not None:
                 self._put(entry)
 
     def _reward(self, episode: str) -> int | None:
         """Of the judge who scored it last, by the clock: folders are read in any order, and one who failed said nothing."""
-        scores = [(one.judged, one.verdict.reward) for one in self._standing(episode) if one.verdict.kind == "scored"]
-        return max(scores)[1] if scores else None
-
-    def _standing(self, episode: str) -> list[Judgement]:
-        """What judges said of the attempt that counts."""
         begun = self.run.ledger.begun_anew.get(episode, -inf)
-        return [one for one in self._rulings.get(episode, {}).values() if one.judged > begun]
+        given = self._scores.get(episode, {}).values()
+        scores = [(one.judged, one.reward) for one in given if one.reward is not None and one.judged > begun]
+        return max(scores)[1] if scores else None
 
     def _new_judgements(self) -> Iterator[tuple[str, Judgement]]:
         for found in self.run.verdicts.logs():
@@ -275,11 +281,15 @@ def _line(entry: Entry) -> Line:
     )
 
 
+def _rewarded(judgement: Judgement) -> int | None:
+    return judgement.verdict.reward if judgement.verdict.kind == "scored" else None
+
+
 def _ruling(judgement: Judgement) -> Ruling:
     verdict = judgement.verdict
     return Ruling(
         judge=judgement.judge,
-        reward=verdict.reward if verdict.kind == "scored" else None,
+        reward=_rewarded(judgement),
         reason=verdict.reason,
         facts=verdict.facts if verdict.kind == "scored" else (),
     )

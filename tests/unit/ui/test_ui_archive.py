@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from pathlib import Path
 
@@ -170,3 +171,19 @@ def test_an_attempt_made_again_between_two_looks_is_read_again(run: Run):
     run.commit(make_episode(run, 0, steps=5))
     archive.refresh(1)
     assert [entry.steps for entry in archive.entries] == [5]
+
+
+def test_what_judges_wrote_is_told_of_one_episode_and_not_kept(run: Run):
+    grown(run, 200)
+    episodes = [make_episode(run, n, steps=1) for n in range(200)]
+    for n, episode in enumerate(episodes):
+        for at, reward in enumerate((0, 1)):
+            verdict = Scored.model_validate({"reward": reward, "reason": f"{n} {at} " + "because " * 1_000})
+            run.add_judgement(Judgement(episode=episode.id, judge="one", verdict=verdict, judged=at))
+    archive = Archive(run)
+    archive.refresh(1)
+    gc.collect()
+    assert not [one for one in gc.get_objects() if isinstance(one, Judgement) and one.verdict.reason.endswith("because ")]
+    told = archive.detail(episodes[7].id)
+    assert told is not None
+    assert [(one.reward, one.reason[:4]) for one in told.rulings] == [(1, "7 1 ")], "what a judge said last"
