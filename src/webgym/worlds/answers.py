@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import quote
 
 from webgym.worlds import pictures, render, state
 from webgym.worlds.blocks import Card, Link, Notice, Page, Prose, Redirect, Response
@@ -24,6 +25,7 @@ FOREVER: Final = ("cache-control", "public, max-age=31536000, immutable")
 FRESH: Final = ("cache-control", "no-store")
 SUGGESTIONS: Final = 6
 SLOW: Final = 0.6
+_IN_ADDRESS: Final = "%/?#[]@!$&'()*+,;=:"  # what an address has of its own; the rest of what was typed is quoted
 _PICTURE = re.compile(r"/_/pic/([a-z_]{1,30})/(\d{1,4})x(\d{1,4})/([\w.%-]{1,120})\.svg")
 
 
@@ -72,7 +74,7 @@ def _finished(asked: Asked, kind: Kind[Any], visit: Visit[Any], response: Respon
             stale = {name for name in asked.cookies if name.startswith(state.COOKIE)} - {name for name, _ in carried}
             headers += [("set-cookie", f"{name}=; Path=/; Max-Age=0") for name in sorted(stale)]
     if isinstance(response, Redirect):
-        return Answer(303, "text/plain", b"", (*headers, ("location", response.to)))
+        return Answer(303, "text/plain", b"", (*headers, ("location", quote(response.to, safe=_IN_ADDRESS))))
     return Answer(response.status, "text/html; charset=utf-8", render.html(kind, visit, response), tuple(headers))
 
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from urllib.parse import quote
 
 from webgym.worlds import listing as lists
 from webgym.worlds.blocks import Link, Page, Redirect, Response
@@ -227,7 +228,7 @@ class Kind(Generic[C]):
             if (match := route.pattern.fullmatch(visit.path)) is None:
                 continue
             if route.members and visit.memory.user is None:
-                return Redirect(f"/login?next={visit.path}")
+                return Redirect(f"/login?next={quote(visit.path)}")
             visit.arguments = match.groupdict()
             response = route.handler(visit)
             if isinstance(response, Page) and response.status == 404:

@@ -27,6 +27,8 @@ from webgym.worlds.names import is_host
 __all__ = ["Guest", "World", "WorldServer", "things"]
 
 MAX_BODY: Final = 256 * 1024
+MAX_QUERY: Final = 60  # fields of an address
+MAX_FIELDS: Final = 200  # fields of a form
 START_SECONDS: Final = 10.0
 POLICY: Final = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; script-src 'self'; "
@@ -64,8 +66,12 @@ class World:
         body = await _body(receive)
         if body is None:
             return await _send(send, Answer(413, "text/plain", b"Too much.\n"), {})
-        posted = dict(parse_qsl(body.decode("utf-8", "replace"), max_num_fields=200)) if scope["method"] == "POST" else None
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=60))
+        try:
+            query = dict(parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=MAX_QUERY))
+            entered = parse_qsl(body.decode("utf-8", "replace"), max_num_fields=MAX_FIELDS)
+        except ValueError:
+            return await _send(send, Answer(400, "text/plain", b"Too many fields.\n"), {})
+        posted = dict(entered) if scope["method"] == "POST" else None
         asked = Asked(
             self.seed,
             host,

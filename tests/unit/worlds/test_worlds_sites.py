@@ -7,7 +7,9 @@ import subprocess
 import sys
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
+from yarl import URL
 
 from webgym.worlds.answers import Answer, Asked, answer
 from webgym.worlds.names import count, host_of, is_host, kind_of, site_of
@@ -125,9 +127,40 @@ def test_what_a_person_typed_is_escaped():
     assert b"&lt;script&gt;" in page
 
 
-async def test_the_server_serves_by_host_name_and_refuses_foreign_ones():
-    import aiohttp
+EURO = "%E2%82%AC"
+BANK = host_of(0, KINDS["bank"], 3)
 
+
+@pytest.mark.parametrize(
+    ("path", "status", "location"),
+    [
+        (f"/my/{EURO}", 303, f"/login?next=/my/{EURO}"),
+        ("/my/a%26b%3Fc", 303, "/login?next=/my/a%26b%3Fc"),
+        (f"/_/language?to=de&back=/{EURO}", 303, f"/{EURO}"),
+        ("/_/language?to=de&back=/a%3Fq=1%26r=2", 303, "/a?q=1&r=2"),
+        ("/_/language?to=de&back=/%0D%0ASet-Cookie:%20a=b", 303, "/%0D%0ASet-Cookie:%20a=b"),
+        ("/_/language?to=de&back=/%09/example.com", 303, "/%09/example.com"),
+        ("/_/language?to=de&back=//example.com", 303, "/"),
+        ("/?" + "&".join(f"f{n}={n}" for n in range(61)), 400, None),
+        ("/?" + "&".join(f"f{n}={n}" for n in range(60)), 200, None),
+    ],
+)
+async def test_no_address_that_can_be_typed_is_a_fault_of_the_server(path: str, status: int, location: str | None):
+    async with WorldServer(0) as server, aiohttp.ClientSession() as http:
+        address = URL(f"http://127.0.0.1:{server.port}{path}", encoded=True)
+        async with http.get(address, headers={"Host": BANK}, allow_redirects=False) as found:
+            assert (found.status, found.headers.get("location")) == (status, location)
+            assert "a" not in found.cookies
+
+
+async def test_a_form_with_too_many_fields_is_refused():
+    async with WorldServer(0) as server, aiohttp.ClientSession() as http:
+        many = {f"f{n}": "1" for n in range(201)}
+        async with http.post(f"http://127.0.0.1:{server.port}/contact", headers={"Host": BANK}, data=many) as found:
+            assert found.status == 400
+
+
+async def test_the_server_serves_by_host_name_and_refuses_foreign_ones():
     async with WorldServer(0) as server, aiohttp.ClientSession() as http:
         base = f"http://127.0.0.1:{server.port}/"
         async with http.get(base, headers={"Host": f"{HOSTS[0]}:{server.port}"}) as found:
