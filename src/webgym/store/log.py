@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -30,9 +31,10 @@ class Garbage:
 
 @dataclass(frozen=True)
 class Added(Generic[E]):
-    """What a log holds beyond what its reader had seen."""
+    """What a log holds beyond what its reader had seen. Records are made as they are asked for, once: all of a long log at a
+    time would take many times the room of its bytes."""
 
-    records: list[E | Garbage] = field(default_factory=list)
+    records: Iterator[E | Garbage] = field(default_factory=lambda: iter(()))
     anew: bool = False  # the log was repaired meanwhile: these are all its records
 
 
@@ -86,7 +88,7 @@ class Log(Generic[E]):
             raise
         whole = data[: data.rfind(b"\n") + 1]
         self._file, self._offset = found.st_ino, start + len(whole)
-        return Added([self._read(line) for line in whole.split(b"\n")[:-1]], anew)
+        return Added(map(self._read, BytesIO(whole)), anew)
 
     def torn(self) -> int:
         """Bytes after the last whole line."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -285,3 +286,17 @@ def test_what_was_said_of_a_damaged_file_is_not_said_of_its_successor(run: Run):
         assert unjudged(one, 0, JUDGE) == [planned.id]
     run.add_judgement(make_judgement(planned.id))
     assert list(run.latest_judgements(JUDGE)) == [planned.id]
+
+
+def test_a_long_log_is_taken_in_a_record_at_a_time(run: Run):
+    run.plan(0, ["task-0"])
+    said = make_judgement(next(run.planned()).id)
+    run.verdicts.add(said)
+    (log,) = run.verdicts.logs()
+    log.path.write_bytes(log.path.read_bytes() * 5_000)
+    tracemalloc.start()
+    try:
+        assert sum(record == said for record in log.added().records) == 5_000
+        assert tracemalloc.get_traced_memory()[1] < 3 * log.path.stat().st_size
+    finally:
+        tracemalloc.stop()
