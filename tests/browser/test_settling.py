@@ -12,7 +12,7 @@ import pytest
 from tests.browser.conftest import House, Visit, colour_at
 from tests.site import images
 from webgym import types as t
-from webgym.server import cdp
+from webgym.server import actions, cdp, display
 from webgym.server.cdp import Channel, Connection
 from webgym.server.display import Display
 from webgym.server.page import Page
@@ -159,6 +159,8 @@ async def test_where_neighbours_wait_for_frames_a_calm_page_takes_few(
             taken.append("screenshot" in (params or {}))
         return send(self, to, method, params)
 
+    monkeypatch.setattr(actions, "PROMPTLY", 5.0)  # on however busy a machine
+    monkeypatch.setattr(display, "AFTER_FIRST", 5.0)
     await page.step(t.Key(keys=("Shift",)))  # until then nobody knows that it is calm
     monkeypatch.setattr(Connection, "send", spy)
     await page.step(t.Key(keys=("Shift",)))

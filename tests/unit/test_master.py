@@ -98,7 +98,11 @@ async def test_the_reason_a_worker_gives_for_no_session_is_what_the_client_hears
         full.refusal = refusing(429, "all 1 sessions are taken", 1)
         master.registry.beat(sick.status(capacity=4))
         master.registry.beat(full.status())
-        assert (await create(http))[0] == 503, "that one worker is full explains less than that another is sick"
+        assert (await create(http))[0] == 429, "of the other a session may become free: whoever waits for one loses nothing"
+        full.refusal = refusing(503, "no browser is running", 3)
+        master.registry.beat(sick.status(capacity=4))
+        master.registry.beat(full.status())
+        assert (await create(http))[0] == 503, "of none"
         full.refusal = None
         master.registry.beat(sick.status(capacity=4))
         master.registry.beat(full.status())

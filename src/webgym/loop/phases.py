@@ -109,6 +109,10 @@ class Stopper:
                 if asked and task.uncancel() <= before:
                     raise Stopped from None
                 raise
+            except BaseException:
+                if asked:  # its clean-up failed, and that is told
+                    task.uncancel()
+                raise
             else:
                 if asked:  # it had its own way with the cancellation, and came to its end
                     task.uncancel()

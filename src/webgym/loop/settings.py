@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
+from webgym.agents.context import weight
 from webgym.agents.settings import AgentSettings, PolicySampling
 from webgym.config import Settings
 from webgym.replay.settings import ReplaySettings
@@ -116,11 +117,13 @@ class LoopSettings(RolloutParts):
                 return self
         if self.agent != "model":
             return self
-        shown = context.window + 1
+        screen = self.engine.session
+        each = weight(screen.width, screen.height, context.image_tokens)
+        shown = min(context.window + 1, max(1, context.token_budget // max(1, each)))  # the oldest rounds go for the budget
         if shown > images[1]:
             raise ValueError(
-                f"model.context.window is {context.window}, so with the page now a prompt has {shown} screenshots, and "
-                f"{images[0]} is {images[1]}: raise that, or lower the window"
+                f"model.context.window is {context.window}, so with the page now a prompt has up to {shown} screenshots, "
+                f"and {images[0]} is {images[1]}: raise that, or lower the window"
             )
         reply = max(policy.sampling.max_tokens, self._sampling("test").max_tokens)
         if most is not None and context.token_budget + reply > most[1]:

@@ -22,6 +22,7 @@ from webgym.rollout.blocking import BlockList
 from webgym.store import Run
 
 JudgeKind = Literal["worlds", "rubric"]
+FEW: Final = 5
 GIVE_UP_AFTER: Final = 20  # episodes that the judge's model is down for or can score none of; all, if there are fewer
 
 
@@ -42,7 +43,9 @@ async def judge_rest(
             judged = await asyncio.to_thread(store.latest_judgements, judge.name, left)
             left = [one for one in left if one not in judged]
         patience.give_up_after = min(GIVE_UP_AFTER, max(1, len(left)))
-        patience.has_scored = await asyncio.to_thread(has_scored, store, judge.name, iteration=iteration)
+        # A judge that is of no use any more fails at many; at few, what it scored in earlier iterations speaks for it.
+        among = iteration if len(left) >= FEW else None
+        patience.has_scored = await asyncio.to_thread(has_scored, store, judge.name, iteration=among)
         await judge_all(store, judge, left, at_a_time=settings.engine.gates.judge, patience=patience, advance=advance)
         if patience.stopped is not None:
             raise EndpointDown(f"the judge stopped: {patience.stopped}. Put that right; the same command goes on")

@@ -173,7 +173,7 @@ class Master:
         body = _encode(request)
         ends = time.monotonic() + request.wait
         tries = 0
-        sick: Answer | None = None
+        sick: dict[str, Answer] = {}
         while True:
             member = self.registry.keyed(request.key) if request.key is not None else None
             if member is not None:
@@ -185,9 +185,9 @@ class Master:
                     # A client that left the line would be given a session that nobody then holds.
                     member = await (turn if gone is None else unless_gone(gone(), turn))
                 except Overloaded:
-                    if sick is None:
+                    if not self.registry.none_but(sick):
                         raise
-                    return sick  # a worker had room and said why it gives none: nobody hears then that all are taken
+                    return list(sick.values())[-1]  # all have said why they give none: that none is free is not the reason
             tries += 1
             session_id: str | None = None
             try:
@@ -200,7 +200,9 @@ class Master:
                     raise Unavailable("the worker holds as many connections as it may", retry_after=1.0)
                 if member.full and request.key is not None:
                     member.keys.discard(request.key)  # or the key would lead back to where its session no longer is
-                sick = answer if answer.status == 503 else sick
+                sick.pop(member.status.id, None)
+                if answer.status == 503:
+                    sick[member.status.id] = answer
             except Unavailable:
                 if tries >= TRIES:
                     raise

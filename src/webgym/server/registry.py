@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from webgym.errors import Overloaded, ServerError, Unavailable
@@ -177,6 +177,11 @@ class Registry:
     @property
     def _up(self) -> list[Member]:
         return [member for member in self._members.values() if self.healthy(member) and member.status.capacity]
+
+    def none_but(self, workers: Container[str]) -> bool:
+        """Whether these are all that could give a session: of others, one may become free."""
+        given = [member.status.id for member in self._up if not member.status.draining]
+        return bool(given) and all(worker in workers for worker in given)
 
     @property
     def _closing(self) -> bool:

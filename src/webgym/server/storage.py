@@ -68,7 +68,7 @@ async def save(context: Context) -> StorageState:
     found = await root.call("Storage.getCookies", {"browserContextId": context.id}, _Cookies, within=SECONDS)
     origins = []
     async with _Elsewhere(context) as tab:
-        for origin in sorted(context.origins):
+        for origin in tuple(context.origins):  # in their order, which these visits would change
             stored = await tab.visit(origin)
             if stored is not None and stored.items:
                 items = tuple(StorageItem(name=item.name, value=item.value) for item in stored.items)
@@ -76,7 +76,7 @@ async def save(context: Context) -> StorageState:
     return StorageState(
         # One whose partition has no name would come back as an ordinary cookie of its website.
         cookies=tuple(_from_chromium(cookie) for cookie in found.cookies if not cookie.partitionKeyOpaque),
-        origins=tuple(origins),
+        origins=tuple(sorted(origins, key=lambda stored: stored.origin)),
     )
 
 

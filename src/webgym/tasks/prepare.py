@@ -104,13 +104,16 @@ def seeds_in(path: Path) -> Iterator[Seed]:
 
 def _opened(sources: Iterable[SourceFile], found: Prepared, *, confidential: bool) -> Iterator[Seed]:
     for source in sources:
-        found.sources.add(source.name)
+        named = False
         try:
             for seed in islice(read_seeds(source.name, source.path, found.intake), source.limit):
                 found.sources.add(seed.source)
+                named = True
                 if seed.confidential and not confidential:
                     found.confidential += 1
                 else:
                     yield seed
         except OSError as e:
             raise ConfigError(f"{source.path} cannot be read: {e.strerror}") from e
+        if not named:  # else its tasks may be of others, as those of a record are: to force it would do nothing
+            found.sources.add(source.name)

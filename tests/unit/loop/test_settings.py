@@ -45,9 +45,12 @@ def test_a_bad_setting_is_named(more: list[str], said: str):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--model.context.window=16"], "a prompt has 17 screenshots, and serving.engine.images is 16"),
+        (
+            ["--model.context.window=16", "--model.context.image-tokens=100"],
+            "a prompt has up to 17 screenshots, and serving.engine.images is 16",
+        ),
         (["--serving.kind=embedded", "--serving.engine.context=8192"], "16384 together, and serving.engine.context is 8192"),
-        (["--serving.kind=vllm", "--model.context.window=5"], "a prompt has 6 screenshots, and serving.images is 5"),
+        (["--serving.kind=vllm", "--model.context.window=5"], "a prompt has up to 6 screenshots, and serving.images is 5"),
         (["--serving.kind=vllm", "--serving.max-model-len=16383"], "16384 together, and serving.max_model_len is 16383"),
         (["--evaluation.sampling.max-tokens=3073"], "16385 together, and serving.engine.context is 16384"),
     ],
@@ -57,6 +60,10 @@ def test_prompts_that_the_model_server_would_refuse_are_told_at_the_start(more: 
         settings(*more)
     assert said in str(e.value)
     assert settings(*more, "--agent=random"), "nobody asks"
+
+
+def test_a_window_larger_than_the_budget_has_room_for_is_no_fault():
+    assert settings("--model.context.window=64").model.context.window == 64
 
 
 def test_what_a_server_takes_whose_limits_are_not_known_is_its_own_affair():

@@ -183,7 +183,7 @@ def test_what_judges_wrote_is_told_of_one_episode_and_not_kept(run: Run):
     archive = Archive(run)
     archive.refresh(1)
     gc.collect()
-    assert not [one for one in gc.get_objects() if isinstance(one, Judgement) and one.verdict.reason.endswith("because ")]
+    assert not [one for one in gc.get_objects() if type(one) is Judgement and one.verdict.reason.endswith("because ")]
     told = archive.detail(episodes[7].id)
     assert told is not None
     assert [(one.reward, one.reason[:4]) for one in told.rulings] == [(1, "7 1 ")], "what a judge said last"
