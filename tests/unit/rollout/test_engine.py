@@ -234,7 +234,8 @@ async def test_the_breaker_stops_a_rollout_when_no_start_page_can_be_loaded(tmp_
         with pytest.raises(RolloutStopped, match=r"start pages of \d websites in a row .*ERR_ADDRESS_UNREACHABLE"):
             await one.engine.run()
         kinds = one.kinds()
-        assert 5 <= kinds.count("site_error") <= 8
+        # Of the five that were not loaded, two may not have been written yet when the breaker opened, and are circuit_open.
+        assert 3 <= kinds.count("site_error") <= 8
         assert kinds.count("site_error") + kinds.count("circuit_open") == 50
 
 
