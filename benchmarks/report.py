@@ -1,7 +1,7 @@
-"""What the runs amount to: a table for people, seven figures for programs, and which targets hold.
+"""What was measured in words: a table for people, seven figures for programs, and which targets hold.
 
-Every figure that compares is the median over the repetitions of the ratio within one repetition, so that a machine which
-is slow for a while is slow for both sides.
+Every figure that compares is the median over pairs of turns of the ratio within one pair, so that a machine which is slow
+for a while is slow for both sides. Pairs that other programs disturbed are left out, unless hardly any others are left.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from rich.table import Table
 
-from benchmarks.runs import Run
+from benchmarks.runs import Alone, Pair, Turn
 from benchmarks.starts import Start
 
 RAW, PNG, JPEG, SERVED, LOW_MEMORY = "raw CDP", "Playwright PNG", "Playwright JPEG", "webgym serve", "… --low-memory"
+RIVALS = (RAW, JPEG, PNG)  # of the server
 JUDGED_AT = 8
 
 # At least, or at most.
@@ -32,39 +33,59 @@ TARGETS: Mapping[str, tuple[str, float]] = {
 
 @dataclass
 class Results:
-    """All that was measured, repetition by repetition: runs by contestant and number of sessions, and session starts."""
+    """All that was measured, by contestant and sessions: of each alone, in turns with the server, and session starts."""
 
-    runs: dict[tuple[str, int], list[Run]] = field(default_factory=dict)
+    alone: dict[tuple[str, int], list[Alone]] = field(default_factory=dict)
+    pairs: dict[tuple[str, int], list[Pair]] = field(default_factory=dict)
     leased: list[Start] = field(default_factory=list)
     fresh: list[Start] = field(default_factory=list)
 
-    def add(self, name: str, run: Run) -> None:
-        self.runs.setdefault((name, run.sessions), []).append(run)
+    def counted(self, name: str, sessions: int) -> list[Pair]:
+        """The quiet pairs, if they are half of what was played at least."""
+        played = self.pairs[name, sessions]
+        quiet = [pair for pair in played if pair.quiet]
+        return quiet if 2 * len(quiet) >= len(played) else played
 
-    def median(self, name: str, sessions: int, figure: Callable[[Run], float]) -> float:
-        return statistics.median(map(figure, self.runs[name, sessions]))
+    def turns(self, name: str, sessions: int) -> list[Turn]:
+        if name != SERVED:
+            return [pair.theirs for pair in self.counted(name, sessions)]
+        rivals = [other for other, count in self.pairs if count == sessions]
+        return [pair.ours for other in rivals for pair in self.counted(other, sessions)]
+
+    def median(self, name: str, sessions: int, figure: Callable[[Turn], float]) -> float:
+        return statistics.median(map(figure, self.turns(name, sessions)))
+
+    def megabytes(self, name: str, sessions: int = JUDGED_AT) -> float:
+        return statistics.median(one.megabytes for one in self.alone[name, sessions])
 
     def speed_against(self, name: str, sessions: int = JUDGED_AT) -> float:
-        """Steps a second of the server for each of the other's."""
-        pairs = zip(self.runs[SERVED, sessions], self.runs[name, sessions], strict=True)
-        return statistics.median(ours.steps_per_second / theirs.steps_per_second for ours, theirs in pairs)
+        return statistics.median(pair.speed for pair in self.counted(name, sessions))
 
     def start_against_fresh(self) -> float:
         """To the first screenshot of an empty page, which is what a new session shows; the table has another page too."""
         pairs = zip(self.leased, self.fresh, strict=True)
         return statistics.median(ours.blank / theirs.blank for ours, theirs in pairs)
 
-    def disturbance(self) -> float:
-        return max(run.disturbance for runs in self.runs.values() for run in runs)
+    def disturbed(self) -> Iterator[str]:
+        """What other programs did to the figures, in words."""
+        for (name, sessions), played in self.pairs.items():
+            noisy = sum(not pair.quiet for pair in played)
+            if noisy:
+                fate = (
+                    "left out"
+                    if len(self.counted(name, sessions)) < len(played)
+                    else "too many to leave out: do not trust it"
+                )
+                yield f"{name}, {sessions} sessions: other programs disturbed {noisy} of {len(played)} pairs, {fate}."
 
     def summary(self) -> dict[str, float]:
         return {
             "vs_raw_cdp": round(self.speed_against(RAW), 3),
             "vs_playwright_png": round(self.speed_against(PNG), 3),
             "vs_playwright_jpeg": round(self.speed_against(JPEG), 3),
-            "python_cpu_share": round(self.median(SERVED, JUDGED_AT, lambda run: run.python_share), 4),
-            "mb_per_session": round(self.median(SERVED, JUDGED_AT, lambda run: run.megabytes), 1),
-            "mb_per_session_low_memory": round(self.median(LOW_MEMORY, JUDGED_AT, lambda run: run.megabytes), 1),
+            "python_cpu_share": round(self.median(SERVED, JUDGED_AT, lambda turn: turn.python_share), 4),
+            "mb_per_session": round(self.megabytes(SERVED), 1),
+            "mb_per_session_low_memory": round(self.megabytes(LOW_MEMORY), 1),
             "session_start_vs_fresh_browser": round(self.start_against_fresh(), 3),
         }
 
@@ -78,39 +99,47 @@ def table(results: Results) -> Table:
     made = Table(title="One step = one action, one screenshot, address, title, scroll position; 1280 × 768", pad_edge=False)
     made.add_column("sessions", justify="right")
     made.add_column("contestant")
-    for head in ("steps/s", "server ÷ it", "Chromium\nCPU ms/step", "server or driver\nCPU ms/step", "client\nCPU ms/step",
-                 "MB/session\n(PSS)", "p50 ms", "p95 ms", "kB/image", "steps that\nshow another page"):  # fmt: skip
+    for head in ("steps/s", "server ÷ it\n(quartiles)", "Chromium\nCPU ms/step", "server or driver\nCPU ms/step",
+                 "client\nCPU ms/step", "p50 ms", "p95 ms", "kB/image", "MB/session\n(PSS)",
+                 "steps that\nshow another page"):  # fmt: skip
         made.add_column(head, justify="right")
     previous = None
-    for name, sessions in sorted(results.runs, key=lambda key: key[1]):
+    for name, sessions in sorted(results.alone, key=lambda key: key[1]):
         if previous not in (None, sessions):
             made.add_section()
         previous = sessions
-        made.add_row(str(sessions), name, *_cells(results, name, sessions))
+        speeds = [""] * 8 if name == LOW_MEMORY else _speeds(results, name, sessions)
+        another = "" if name == SERVED else f"{_differences(results, name, sessions):.0%}"
+        made.add_row(str(sessions), name, *speeds, f"{results.megabytes(name, sessions):.0f}", another)
     return made
 
 
-def _cells(results: Results, name: str, sessions: int) -> Iterator[str]:
-    def median(figure: Callable[[Run], float]) -> float:
+def _speeds(results: Results, name: str, sessions: int) -> Iterator[str]:
+    def median(figure: Callable[[Turn], float]) -> float:
         return results.median(name, sessions, figure)
 
-    yield f"{median(lambda run: run.steps_per_second):.1f}"
-    yield "" if name in (SERVED, LOW_MEMORY) else f"{results.speed_against(name, sessions):.2f}"
-    yield f"{median(lambda run: run.ms_per_step(run.cpu.chromium)):.1f}"
-    yield f"{median(lambda run: run.ms_per_step(run.cpu.between)):.2f}"
-    yield f"{median(lambda run: run.ms_per_step(run.cpu.here)):.2f}"
-    yield f"{median(lambda run: run.megabytes):.0f}"
-    yield f"{median(lambda run: run.latency_ms(50)):.0f}"
-    yield f"{median(lambda run: run.latency_ms(95)):.0f}"
-    yield f"{median(lambda run: run.image_bytes / 1000):.1f}"
-    yield "" if name == SERVED else f"{_differences(results, name, sessions):.0%}"
+    yield f"{median(lambda turn: turn.steps_per_second):.1f}"
+    yield "" if name == SERVED else _ratio([pair.speed for pair in results.counted(name, sessions)])
+    yield f"{median(lambda turn: turn.ms_per_step(turn.cpu.chromium)):.1f}"
+    yield f"{median(lambda turn: turn.ms_per_step(turn.cpu.between)):.2f}"
+    yield f"{median(lambda turn: turn.ms_per_step(turn.cpu.here)):.2f}"
+    yield f"{median(lambda turn: turn.latency_ms(50)):.0f}"
+    yield f"{median(lambda turn: turn.latency_ms(95)):.0f}"
+    yield f"{median(lambda turn: turn.image_bytes / 1000):.1f}"
+
+
+def _ratio(speeds: list[float]) -> str:
+    if len(speeds) < 2:
+        return f"{speeds[0]:.2f}"
+    low, middle, high = statistics.quantiles(speeds, n=4, method="inclusive")
+    return f"{middle:.2f} ({low:.2f}–{high:.2f})"
 
 
 def _differences(results: Results, name: str, sessions: int) -> float:
-    """Share of steps after which a contestant saw another page than the server did, in the unmeasured episodes."""
+    """Share of steps after which a contestant saw another page than the server did, each alone."""
     pairs = [
         pair
-        for ours, theirs in zip(results.runs[SERVED, sessions], results.runs[name, sessions], strict=True)
+        for ours, theirs in zip(results.alone[SERVED, sessions], results.alone[name, sessions], strict=True)
         for pair in zip(ours.pages, theirs.pages, strict=True)
     ]
     return sum(ours != theirs for ours, theirs in pairs) / len(pairs)
