@@ -24,6 +24,7 @@ from webgym.errors import ConfigError, TrainError
 from webgym.store.files import trouble
 from webgym.store.samples import Objective
 from webgym.train.checkpoint import OPTIMIZER, is_complete
+from webgym.train.tiles import without_tiles
 from webgym.types import Wire
 
 log = logging.getLogger(__name__)
@@ -229,7 +230,7 @@ async def _run(
         stderr=log,
         start_new_session=True,
         limit=_LINE,
-        env=os.environ | {"PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"},
+        env=without_tiles(os.environ) | {"PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"},
     )
     assert child.stdout is not None
     try:

@@ -23,6 +23,7 @@ import psutil
 
 from webgym.errors import EndpointDown
 from webgym.train.serving import guard
+from webgym.train.tiles import without_tiles
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class ServerProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                env=os.environ | dict(environment or {}) | {MARK: mark},
+                env=without_tiles(os.environ) | dict(environment or {}) | {MARK: mark},
                 limit=LONGEST_LINE,
                 start_new_session=True,
             )
