@@ -2,7 +2,8 @@
 
 Some hypervisors tell their guests of them and do not let them be used. A product of matrices in bfloat16 then ends the
 process by an illegal instruction, and to find out beforehand takes the same risk. So torch's kernels leave them alone in
-processes of ours: they matter only where weights of 16 bits are computed on a processor. Whoever sets the variable is heeded.
+processes of ours: they matter only where weights of 16 bits are computed on a processor. Whoever sets the variable is
+heeded.
 """
 
 from __future__ import annotations
