@@ -70,13 +70,14 @@ class Results:
         """What other programs did to the figures, in words."""
         for (name, sessions), played in self.pairs.items():
             noisy = sum(not pair.quiet for pair in played)
-            if noisy:
-                fate = (
-                    "left out"
-                    if len(self.counted(name, sessions)) < len(played)
-                    else "too many to leave out: do not trust it"
-                )
-                yield f"{name}, {sessions} sessions: other programs disturbed {noisy} of {len(played)} pairs, {fate}."
+            if not noisy:
+                continue
+            if len(self.counted(name, sessions)) < len(played):
+                with_them = statistics.median(pair.speed for pair in played)
+                fate = f"left out: with them the server would stand at {with_them:.2f}"
+            else:
+                fate = "too many to leave out: do not trust it"
+            yield f"{name}, {sessions} sessions: other programs disturbed {noisy} of {len(played)} pairs, {fate}."
 
     def summary(self) -> dict[str, float]:
         return {
