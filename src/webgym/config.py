@@ -75,7 +75,12 @@ def describe(error: ValidationError) -> str:
         if problem["type"] == "extra_forbidden":  # what stands there may be a secret that belongs elsewhere
             lines.append(f"{name}: there is no such setting")
             continue
-        lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r:.80})")
+        if problem["type"] == "missing":
+            lines.append(f"{name}: it must be given")
+            continue
+        # A group of settings is not repeated: a secret may stand in it, and the message names what it is about.
+        got = "" if isinstance(problem["input"], dict) else f" (got {problem['input']!r:.80})"
+        lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}{got}")
     return "\n".join(lines)
 
 
@@ -93,13 +98,36 @@ def _take_config(arguments: list[str]) -> tuple[list[str], Path | None]:
     return arguments[:n] + arguments[n + 2 :], Path(arguments[n + 1])
 
 
+class _Once(yaml.SafeLoader):
+    """YAML in which no name stands twice in one place: of two groups of one name, the first would silently be lost."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == "tag:yaml.org,2002:merge":
+                continue
+            if (key.tag, key.value) in seen:
+                raise yaml.MarkedYAMLError(problem=f"{key.value} is there twice", problem_mark=key.start_mark)
+            seen.add((key.tag, key.value))
+        return node
+
+
+def _wrong(error: Exception) -> str:
+    """What is wrong with a file, in one line."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    return " ".join(str(error).split())
+
+
 def _read(kind: type[Settings], path: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(path.read_text("utf-8"))
+        found = yaml.load(path.read_text("utf-8"), _Once)  # noqa: S506 - a safe loader
     except OSError as e:
         raise ConfigError(f"cannot read {path}: {e.strerror}") from e
     except (yaml.YAMLError, ValueError) as e:  # the latter: bytes that are no text, a date that is none
-        raise ConfigError(f"{path} is not YAML: {e}") from e
+        raise ConfigError(f"{path} is not YAML: {_wrong(e)}") from e
     if found is None:
         return {}
     if not isinstance(found, dict):

@@ -7,9 +7,10 @@ import logging
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from webgym import logs
-from webgym.config import load
+from webgym.config import Settings, load
 from webgym.errors import ConfigError
 from webgym.server.master import MasterSettings
 from webgym.server.settings import KEY_VARIABLE, ServeSettings, WorkerSettings, api_key
@@ -84,6 +85,9 @@ def test_what_is_wrong_is_named(arguments: list[str], named: str):
         (b"a: [", "is not YAML"),
         (b"host: \xff\n", "is not YAML"),
         (b"host: 2024-13-45\n", "is not YAML"),
+        (b"port: 1\nhost: [a\n", "is not YAML: line 3, column 1: expected"),
+        (b"port: 1\nhost: a\nport: 2\n", "line 3, column 1: port is there twice"),
+        (b"http:\n  max_body: 1\n  max_body: 2\n", "line 3, column 3: max_body is there twice"),
         (b"prot: 1\n", "prot: "),
         (b"1: 2\n", "1: there is no such setting"),
         (b"cli_args: [x]\n", "cli_args: there is no such setting"),
@@ -93,8 +97,17 @@ def test_what_is_wrong_is_named(arguments: list[str], named: str):
 def test_a_file_that_is_wrong_is_named(tmp_path: Path, text: bytes, named: str):
     file = tmp_path / "server.yaml"
     file.write_bytes(text)
-    with pytest.raises(ConfigError, match=named):
+    with pytest.raises(ConfigError, match=named) as refused:
         serve("--config", str(file))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_part_of_a_file_may_be_used_again_with_changes(tmp_path: Path):
+    file = tmp_path / "server.yaml"
+    file.write_text("http: &http {header_seconds: 3, body_seconds: 4}\n")
+    assert serve("--config", str(file)).http.body_seconds == 4
+    file.write_text("http:\n  <<: {header_seconds: 3, body_seconds: 4}\n  body_seconds: 5\n")
+    assert (serve("--config", str(file)).http.header_seconds, serve("--config", str(file)).http.body_seconds) == (3, 5)
 
 
 def test_a_file_cannot_run_code(tmp_path: Path):
@@ -110,6 +123,25 @@ def test_a_secret_in_the_wrong_place_is_not_repeated(tmp_path: Path):
     with pytest.raises(ConfigError, match="api_key") as refused:
         serve("--config", str(file))
     assert "canary-secret" not in str(refused.value)
+
+
+class Endpoint(BaseModel, extra="forbid"):
+    url: str
+
+
+class Asking(Settings):
+    endpoint: Endpoint
+
+
+def test_a_setting_that_is_missing_is_named_without_what_stands_beside_it(tmp_path: Path):
+    file = tmp_path / "asking.yaml"
+    file.write_text("endpoint: {api_key: canary-secret}\n")
+    with pytest.raises(ConfigError) as refused:
+        load(Asking, ["--config", str(file)], command="webgym ask")
+    assert str(refused.value).splitlines() == [
+        "endpoint.url: it must be given",
+        "endpoint.api_key: there is no such setting",
+    ]
 
 
 def test_a_key_is_made_up_on_loopback_and_asked_for_elsewhere(monkeypatch: pytest.MonkeyPatch):

@@ -32,6 +32,10 @@ _EARLY = re.compile(r"(?<![\w.:])0(?=\d:[0-5]\d(?![\w:]))")  # 09:00
 _HOURS = re.compile(rf"({_CLOCK}) ?(?:-|–|—|until|till) ?(?={_CLOCK})")
 _DURATION = re.compile(r"(?<![\w.])(\d+) ?(?:h|hrs?|hours?),?(?: and)? ?0?(\d|[1-5]\d) ?(?:m|mins?|minutes?)(?!\w)")
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?: ?cm)? ?[x×] ?(?=\d+(?:\.\d+)? ?cm(?!\w))")
+_WHOLE_HOURS = re.compile(r"(\d+) h 0 min")
+_SLASHED = re.compile(rf"(?<![\w./]){_YEAR}/(0[1-9]|1[0-2])/(0[1-9]|[12]\d|3[01])(?![\w/])")
+_ONE_SIGN = str.maketrans({"’": "'", "−": "-", "\u2010": "-", "\u2011": "-"})  # the last two: hyphens that models write
+_EMPHASIS = re.compile(r"\b_+|_+\b")  # of Markdown, around words; what joins the parts of a name stays
 _DATED = re.compile(r"(?<![\w-])(\d{4})-\d\d-\d\d(?![\w-])")
 _TIMED = re.compile(_CLOCK)
 Aliases = tuple[tuple[str, str], ...]  # (another way to say a name, the name)
@@ -40,10 +44,11 @@ _SUPERLATIVE = re.compile(r"\b(?:\w+est|most|least|first|last)\b")
 
 def plain(text: str) -> str:
     """Text as it is compared. What has one meaning is written one way; what may have two, as 5/7/2026, stays as it is."""
-    text = " ".join(text.casefold().replace("’", "'").replace("−", "-").split())
+    text = _EMPHASIS.sub("", " ".join(text.casefold().translate(_ONE_SIGN).split()))
     text = _THOUSANDS.sub("", _CURRENCY.sub("", _AFTER_LETTER.sub(" ", text)))
     text = _DAY_FIRST.sub(lambda found: _date(found[3], found[2], found[1]), text)
     text = _MONTH_FIRST.sub(lambda found: _date(found[3], found[1], found[2]), text)
+    text = _SLASHED.sub(r"\1-\2-\3", text)
     text = _HOURS.sub(r"\1 to ", _EARLY.sub("", _HALF_DAY.sub(_time, text)))
     text = _SIZE.sub(r"\1 × ", _DURATION.sub(r"\1 h \2 min", text))
     return " ".join(_UNIT.sub(r"\1 \2", text).split())
@@ -80,7 +85,12 @@ def contains(where: str, what: str, *, as_text: bool = False) -> bool:
         counts = _TIMED.sub(" ", _DATED.sub(r" \1 ", where)).replace("%", " ")
         numbers = map(float, _NUMBER.findall(counts))
         return any(abs(found - value) < 1e-9 for found in numbers)
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", where) is not None
+    if re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", where):
+        return True
+    whole = _WHOLE_HOURS.fullmatch(wanted)  # not so written in `plain`: "2 hours a week" says no 0
+    return (
+        whole is not None and re.search(rf"(?<![\w.]){whole[1]} ?(?:h|hrs?|hours?)(?!\w| ?\d| and a\b)", where) is not None
+    )
 
 
 @dataclass(frozen=True)
