@@ -178,8 +178,11 @@ def run_probe(arguments: list[str], visiting: Visiting) -> int:
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.stdout.write("stopped: run the same command to go on\n")
         return STOPPED
-    visited = ", ".join(f"{count:,} {state}" for state, count in sorted(done.states.items())) or "none was due"
+    none = "none was visited" if done.failed else "none was due"
+    visited = ", ".join(f"{count:,} {state}" for state, count in sorted(done.states.items())) or none
     sys.stdout.write(f"{settings.out}: {visited}; {done.failed:,} could not be visited\n")
+    if done.failed_in_a_row >= settings.give_up:
+        sys.stdout.write(f"gave up after {done.failed_in_a_row:,} failures in a row: is a server at {settings.server}?\n")
     return INCOMPLETE if done.failed else 0
 
 

@@ -146,6 +146,27 @@ def test_the_command_visits_each_website_of_a_file_once(tmp_path: Path, capsys: 
     assert "2 reachable" in capsys.readouterr().out
 
 
+def test_a_probe_without_a_server_does_not_say_that_nothing_was_due(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    group = FactGroup(id=1, description="x", facts=("It is.",))
+    told = {"source": "s", "instruction": "Do it.", "domain": "Misc.", "subdomain": "News"}
+    write_tasks(tmp_path / "t.parquet", [Task(id=w, website=w, groups=(group,), **told) for w in SITES])
+
+    @asynccontextmanager
+    async def visiting(settings: ProbeSettings) -> Any:
+        async def visit(url: str) -> Observation:
+            raise Unreachable("no server")
+
+        yield visit
+
+    asked = ["--tasks", str(tmp_path / "t.parquet"), "--out", str(tmp_path / "h.jsonl"), "--give-up", "2"]
+    assert run_probe(asked, visiting) == 1
+    out = capsys.readouterr().out
+    assert "none was visited" in out
+    assert "is a server at http://127.0.0.1:7860?" in out
+
+
 def test_samplers_are_told_what_to_leave_out(tmp_path: Path) -> None:
     states = {"up.com": "reachable", "gone.com": "dead", "wall.com": "blocked", "moved.com": "redirected"}
     write_health(tmp_path / "h", [Visited(website=f"https://{n}", state=s, at=NOON) for n, s in states.items()])  # type: ignore[arg-type]
