@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import aiohttp
 from starlette.applications import Starlette
@@ -28,11 +29,21 @@ _PASS: Final = ("accept", "accept-language", "content-type", "cookie", "user-age
 def guest(where: str) -> Starlette:
     """The application for `worlds add`: a folder's path or an http address."""
     if where.startswith(("http://", "https://")):
+        if not _has_host(where):
+            raise ConfigError(f"{where} is no address: write it as http://127.0.0.1:3000")
         return _relay(where.rstrip("/"))
     folder = Path(where)
     if not folder.is_dir():
         raise ConfigError(f"{where} is neither a folder nor an http address")
     return Starlette(routes=[Mount("/", StaticFiles(directory=folder, html=True))])
+
+
+def _has_host(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:  # brackets that do not match, a port that is none
+        return False
 
 
 def _relay(base: str) -> Starlette:
