@@ -4,12 +4,13 @@ Invariant: the tokens are those of the rollout. If the server told its token ids
 prompt is rendered with the checkpoint's own chat template, as the server did it, and the reply's text follows. A request may
 have had the server render it otherwise, so a rendered prompt of another length than the server counted is not the one that
 was asked, and nothing is taught on it. A text that a server took apart is nobody's words, and is never taught. The loss is
-on the last reply alone, its end-of-turn token included unless the reply was cut off or stopped. Images are opened for their
-size here, and decoded only when their batch is due.
+on the last reply alone, its end-of-turn token included unless the reply was cut off or stopped. Images are checked and
+opened for their size here, and decoded only when their batch is due: one that is damaged costs the samples that show it.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from array import array
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from webgym.errors import ConfigError, StoreError
 from webgym.store.files import Disk
 from webgym.store.images import Images
 from webgym.store.samples import Sample
+from webgym.train.job import UNSEEN
 from webgym.types import CUT, STOPPED_BY, ImagePart, TextPart, Turn
 
 UNSAID: Final = (
@@ -107,7 +109,7 @@ class Encoder:
         self._end: int | None = self._tokenizer.eos_token_id
         if self._end is None:
             raise ConfigError("model: its tokenizer has no end-of-turn token, so its replies would never end")
-        self._image_tokens = cache(lambda sha256: _image_tokens(processor, images.path(sha256)))
+        self._image_tokens = cache(lambda sha256: _image_tokens(processor, images.read(sha256)))
 
     def encode(self, sample: Sample) -> Encoded | None:
         """The tokens of a sample; None if it is left out."""
@@ -116,11 +118,14 @@ class Encoder:
 
     def read(self, sample: Sample) -> Encoded | LeftOut:
         """The tokens of a sample; left out if it is `unsaid`, if it was asked in another prompt than can be made of its
-        turns, or if its text spells image tokens of its own, which no model could place."""
+        turns, if its text spells image tokens of its own, which no model could place, or if a screenshot cannot be read."""
         if unsaid(sample):
             return LeftOut(UNSAID)
         images = tuple(part.sha256 for turn in sample.prompt for part in turn.parts if part.kind == "image")
-        counts = [self._image_tokens(sha256) for sha256 in images]
+        try:
+            counts = [self._image_tokens(sha256) for sha256 in images]
+        except StoreError:
+            return LeftOut(UNSEEN)
         given = self._given_prompt(sample, counts)
         prompt = given if given is not None else self._rendered(sample.prompt, counts)
         if prompt is None:
@@ -189,10 +194,10 @@ def _content(part: TextPart | ImagePart) -> dict[str, str]:
     return {"type": "text", "text": part.text} if part.kind == "text" else {"type": "image"}
 
 
-def _image_tokens(processor: Any, path: Path) -> int:
+def _image_tokens(processor: Any, data: bytes) -> int:
     from PIL import Image
 
-    with Image.open(path) as opened:  # reads the header alone
+    with Image.open(io.BytesIO(data)) as opened:  # reads the header alone
         width, height = opened.size
     patches: int = processor.image_processor.get_number_of_image_patches(height, width, {})
     return patches // int(processor.image_processor.merge_size) ** 2

@@ -20,7 +20,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from webgym.errors import ConfigError, TrainError
+from webgym.errors import ConfigError, StoreError, TrainError
 from webgym.store.files import trouble
 from webgym.store.samples import Objective
 from webgym.train.checkpoint import OPTIMIZER, is_complete
@@ -30,6 +30,7 @@ from webgym.types import Wire
 log = logging.getLogger(__name__)
 
 RESULT: Final = "train.json"
+UNSEEN: Final = "show screenshots that are damaged or gone"  # of samples that are left out
 BAD_CONFIG: Final = 2  # how a child ends that cannot do its job as asked
 ENDS_WITH_PARENT: Final = "--ends-with-parent"
 _GRACE: Final = 10.0
@@ -139,11 +140,13 @@ class NothingToLearn(ConfigError):
     """No sample of the job can be trained on. A caller who can do without an update keeps its model."""
 
 
-def nothing_to_learn(job: TrainJob, left_out: Mapping[str, int], held_back: int) -> NothingToLearn:
+def nothing_to_learn(job: TrainJob, left_out: Mapping[str, int], held_back: int) -> NothingToLearn | StoreError:
     """Why no sample of a job can be trained on, in counts that add up to all of them."""
     why = [*left_out.items(), ("are of tasks that validation holds back", held_back)]
     told = ", ".join(f"{count} {reason}" for reason, count in why if count) or "there are none"
-    return NothingToLearn(f"samples: none of {job.samples} can be trained on: {told}")
+    said = f"samples: none of {job.samples} can be trained on: {told}"
+    # A disk may be away, and what it holds can be learned when it is back.
+    return StoreError(said) if left_out.get(UNSEEN) else NothingToLearn(said)
 
 
 def tell_left_out(left_out: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForImageTextToText
 
 from tests.unit.train.learning import QUICK, make_images, make_job, make_sample
-from webgym.errors import ConfigError, TrainError
+from webgym.errors import ConfigError, StoreError, TrainError
 from webgym.store.samples import write_samples
 from webgym.train import native
 from webgym.train.batches import held_back
@@ -222,6 +222,29 @@ def test_samples_that_were_asked_in_another_prompt_are_counted_and_left_out(
         match=r"2 were asked in another prompt .*\(model\.policy\.extra_body .* play with model\.policy\.token_ids",
     ):
         native.load_data(job, load_processor(model), ImageFolders(job.images))
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["damaged", "gone"])
+def test_samples_whose_screenshots_are_damaged_or_gone_are_counted_and_left_out(
+    model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, lost: bool
+) -> None:
+    images = make_images(tmp_path / "images")
+    hurt = make_sample(images, 3)
+    write_samples(tmp_path / "samples.parquet", [make_sample(images, 9), hurt])
+    for part in hurt.prompt[1].parts:
+        if part.kind == "image":
+            path = images.path(part.sha256)
+            data = bytearray(path.read_bytes())
+            data[-20] ^= 1
+            path.write_bytes(data)
+            if lost:
+                path.unlink()
+    result = done(make_job(tmp_path, model))
+    assert (result.samples, result.left_out) == (1, 1)
+    assert "1 samples show screenshots that are damaged or gone" in caplog.text
+    write_samples(tmp_path / "samples.parquet", [hurt])
+    with pytest.raises(StoreError, match="1 show screenshots that are damaged or gone"):  # a disk that is away, perhaps
+        done(make_job(tmp_path, model, output=tmp_path / "checkpoints" / "000001"))
 
 
 def test_samples_that_are_too_long_are_counted_and_left_out(model: Path, tmp_path: Path) -> None:
