@@ -24,7 +24,7 @@ from webgym.store.files import trouble
 from webgym.store.samples import read_samples
 from webgym.tasks.websites import site
 from webgym.train.job import NothingToLearn, Progress, TrainJob, TrainSettings, train
-from webgym.train.readiness import check_ready, optimizer_of
+from webgym.train.readiness import base_of, check_ready, optimizer_of
 
 Report = Callable[[Progress], None]
 
@@ -143,9 +143,11 @@ def publish(trainer: Trainer, iteration: int) -> PublishDone:
 
 
 def _prune(folder: LoopFolder, newest: Path, keep: int) -> None:
-    """Remove our checkpoints but the latest. One that is being removed has a name that nobody takes for a checkpoint."""
+    """Remove our checkpoints but the latest, and the models that their adapters belong to. One that is being removed has a
+    name that nobody takes for a checkpoint."""
     published = [path for _, path in folder.published()] + [newest]
     latest = list(dict.fromkeys(reversed(published)))[:keep]
+    latest += [base_of(path) for path in latest]
     for path in folder.checkpoints.iterdir() if folder.checkpoints.is_dir() else ():
         if path.is_dir() and not path.name.startswith(".") and path in set(published) - set(latest):
             with trouble(f"removing {path}"):

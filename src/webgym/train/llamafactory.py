@@ -26,7 +26,7 @@ from webgym.errors import TrainError
 from webgym.train.checkpoint import ADAPTER, publishing
 from webgym.train.child import run_child
 from webgym.train.job import RESULT, Progress, TrainJob, TrainResult
-from webgym.train.readiness import check_adapter, llamafactory_cli
+from webgym.train.readiness import base_of, check_adapter, llamafactory_cli
 from webgym.train.sharegpt import PLACEHOLDERS, TRAIN, VALIDATION, Written, write_data
 
 POLL: Final = 0.5
@@ -161,8 +161,6 @@ def _scratch(job: TrainJob) -> Iterator[Path]:
 
 def _with_limits(job: TrainJob, folder: Path) -> Path:
     """The model with the job's limits for images: it takes them from the processor's file, so that file is another."""
-    from webgym.train.weights import base_of
-
     model, settings = base_of(job.model).absolute(), job.settings
     if settings.min_pixels is None and settings.max_pixels is None:
         return model

@@ -73,6 +73,12 @@ def devices_of(settings: TrainSettings) -> int:
     return count
 
 
+def base_of(model: Path) -> Path:
+    """The folder whose weights a job loads: of a checkpoint with an adapter, the model that it belongs to."""
+    config = model / ADAPTER / "adapter_config.json"
+    return Path(json.loads(config.read_text())["base_model_name_or_path"]) if config.is_file() else model
+
+
 def check_adapter(model: Path, settings: TrainSettings) -> None:
     """A model that has an adapter is trained on with that adapter: what it learned would be lost, or its shape ignored."""
     folder, lora = model / ADAPTER, settings.lora

@@ -28,7 +28,7 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimi
 from webgym.errors import ConfigError
 from webgym.train.checkpoint import ADAPTER, COMPLETE, OPTIMIZER
 from webgym.train.job import RESULT, TrainJob
-from webgym.train.readiness import SHARDS, VISION, check_adapter, precision_of
+from webgym.train.readiness import SHARDS, VISION, base_of, check_adapter, precision_of
 from webgym.types import Wire
 
 _TAG: Final = "state"
@@ -42,12 +42,6 @@ class Resume(Wire):
     updates: int = Field(0, ge=0, description="Over all jobs so far.")
     samples: str = Field("", description="Hash of the last job's samples.")
     position: int = Field(0, ge=0, description="How many of them it took, counting epochs on.")
-
-
-def base_of(model: Path) -> Path:
-    """The folder whose weights a job loads: of a checkpoint with an adapter, the model that it belongs to."""
-    config = model / ADAPTER / "adapter_config.json"
-    return Path(json.loads(config.read_text())["base_model_name_or_path"]) if config.is_file() else model
 
 
 def load_model(job: TrainJob) -> Any:

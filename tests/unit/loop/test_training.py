@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,6 +118,20 @@ def test_the_latest_checkpoints_stay_and_one_that_is_still_served_is_among_them(
         assert left == ["000003", "000005"]
         assert mine.folder.model(4, mine.first) == mine.folder.checkpoint(3)
         assert all(is_complete(mine.folder.checkpoints / name) for name in left)
+
+
+def test_the_model_that_a_kept_adapter_belongs_to_is_not_removed(tmp_path: Path):
+    with make_run(tmp_path / "run", [Plan("a")]) as run:
+        mine = trainer(run, keep=1)
+        for iteration in range(4):
+            done = made(mine, iteration + 1)
+            if iteration:  # from the second update on an adapter is trained, on what the first one made
+                adapter = mine.folder.checkpoint(iteration + 1) / "adapter" / "adapter_config.json"
+                adapter.parent.mkdir()
+                adapter.write_text(json.dumps({"base_model_name_or_path": str(mine.folder.checkpoint(1))}))
+            mine.folder.finish(iteration, done)
+            mine.folder.finish(iteration, publish(mine, iteration))
+        assert sorted(path.name for path in mine.folder.checkpoints.iterdir()) == ["000001", "000004"]
 
 
 def test_the_first_model_is_never_removed(tmp_path: Path):
