@@ -2,7 +2,8 @@
 
 Episodes are judged as they end. What is still unscored then is judged once more here, without a browser. A judge that is
 down stops the loop: to train on the few that it scored would be to train on what its outage chose. One that answers and
-can score no episode of an iteration stops it, too: the next would be played for nothing as well.
+can score no episode of an iteration stops it, too: the next would be played for nothing as well. A few episodes that its
+model falls over stop nothing: they would do so at every start, and there are too few of them to choose anything.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from webgym.errors import EndpointDown
 from webgym.judge.models import Meters
 from webgym.judging.assembly import rubric_judge
 from webgym.judging.programmatic import WorldsJudge
-from webgym.judging.running import Judge, Patience, Tally, has_scored, judge_all, waiting
+from webgym.judging.running import SCORABLE, Judge, Patience, Tally, has_scored, judge_all, waiting
 from webgym.loop.settings import LoopSettings
 from webgym.rollout.blocking import BlockList
 from webgym.store import Run
@@ -42,7 +43,8 @@ async def judge_rest(
         if left and kind == "worlds":  # a verifier that could not tell will not tell tomorrow
             judged = await asyncio.to_thread(store.latest_judgements, judge.name, left)
             left = [one for one in left if one not in judged]
-        patience.give_up_after = min(GIVE_UP_AFTER, max(1, len(left)))
+        spared = len(left) < FEW and len(left) <= settings.faults * await asyncio.to_thread(_scorable, store, iteration)
+        patience.give_up_after = GIVE_UP_AFTER if spared else min(GIVE_UP_AFTER, max(1, len(left)))
         # A judge that is of no use any more fails at many; at few, what it scored in earlier iterations speaks for it.
         among = iteration if len(left) >= FEW else None
         patience.has_scored = await asyncio.to_thread(has_scored, store, judge.name, iteration=among)
@@ -50,6 +52,13 @@ async def judge_rest(
         if patience.stopped is not None:
             raise EndpointDown(f"the judge stopped: {patience.stopped}. Put that right; the same command goes on")
         return judge.name
+
+
+def _scorable(store: Run, iteration: int) -> int:
+    """How many episodes of an iteration can be scored. Blocks."""
+    outcomes = store.outcomes()
+    found = (outcomes.get(one.id) for one in store.planned(iteration))
+    return sum(1 for record in found if record is not None and record.stored and record.outcome.kind in SCORABLE)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 
@@ -83,3 +84,26 @@ async def test_an_episode_that_no_reply_fits_stops_nothing_where_others_are_scor
             model.mangle = lambda kind, good: "no"
             await judge_rest(settings, "rubric", run, 0, lambda _: None)
             assert rewards(run, name).count(None) == 1, "the second look is at nothing else, and does not stop for it"
+
+
+@pytest.mark.parametrize(("failing", "stops"), [(1, False), (2, True)], ids=["a tenth at most", "more"])
+async def test_few_episodes_that_the_judges_model_falls_over_stop_nothing_where_the_others_are_scored(
+    tmp_path: Path, failing: int, stops: bool
+):
+    fallen = web.json_response({"error": "of this picture", "usage": {}}, status=500)
+    async with JudgingModel() as model:
+        tries = iter(range(QUICK["tries"] * failing))
+        model.mangle = lambda kind, good: json.dumps(good) if next(tries, None) is None else again(fallen)
+        with make_judged(tmp_path / "run", 12) as run:
+            settings = asks(tmp_path, model, engine={"gates": {"judge": 1}})
+            name = await judge_rest(settings, "rubric", run, 0, lambda _: None)
+            assert rewards(run, name).count(None) == failing
+            model.mangle = lambda kind, good: again(fallen)
+            with pytest.raises(EndpointDown, match="down for 2 episodes in a row") if stops else nullcontext():
+                await judge_rest(settings, "rubric", run, 0, lambda _: None)
+            assert rewards(run, name).count(None) == failing
+
+
+def again(response: web.Response) -> web.Response:
+    """A response can be sent once."""
+    return web.Response(body=response.body, status=response.status, content_type=response.content_type)
