@@ -89,6 +89,15 @@ async def test_cells_change_when_events_come(run: Run, tab: Tab):
         await expect(tab.locator("#notice")).to_have_text("draining")
 
 
+async def test_the_bar_of_a_run_that_is_done_reaches_the_end(run: Run, tab: Tab):
+    play = Play(run, [make_task(0)])
+    async with watching(play.events, run) as address:
+        play.events.end(play.lives[0].id, Infra(reason="the browser died"))
+        await tab.goto(address)
+        await expect(tab.locator("#progress")).to_have_attribute("aria-label", "1 of 1 ended")
+        assert await tab.evaluate(_LEFT_OF_BAR) < 0.5
+
+
 async def test_a_click_shows_the_screenshot_and_the_history_as_it_grows(run: Run, tab: Tab):
     pages = [
         Page(f"http://shop.localhost/{n}", f"Page {n}", picture(run, colour)) for n, colour in enumerate(("red", "blue"))
@@ -209,6 +218,10 @@ async def _task_seconds(cdp: object) -> float:
     return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
 
 
+_LEFT_OF_BAR = """() => {
+  const bar = document.querySelector('#progress'), full = [...bar.children].map((part) => part.getBoundingClientRect().width)
+  return bar.getBoundingClientRect().width - full.reduce((sum, width) => sum + width, 0)
+}"""
 _PIXELS = "[...document.getElementById('cells').getContext('2d').getImageData(0, 0, 20, 20).data].join()"
 _COUNT_UPDATES = """() => {
   window.updates = 0

@@ -48,7 +48,10 @@ export class Figures {
     say($('ended'), count(ended))
     say($('total'), `of ${count(head.total)}`)
     say($('time'), this.time(head, ended))
-    for (const [kind, bar] of this.bars) bar.style.width = `${(100 * counts[kind]) / (head.total || 1)}%`
+    for (const [kind, bar] of this.bars) {
+      bar.hidden = !counts[kind] // an empty one would keep its gap, and a run that is done would not reach the end
+      bar.style.width = `${(100 * counts[kind]) / (head.total || 1)}%`
+    }
     $('progress').setAttribute('aria-label', `${ended} of ${head.total} ended`)
     say($('success'), head.scored ? `${((100 * head.passed) / head.scored).toFixed(1)} %` : '–')
     say($('judged'), head.scored ? `${count(head.passed)} of ${count(head.scored)} judged` : 'nothing judged yet')
