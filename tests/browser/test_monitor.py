@@ -116,7 +116,7 @@ async def test_a_click_shows_the_screenshot_and_the_history_as_it_grows(run: Run
         await expect(tab.locator(".history button")).to_have_count(1)
         image = tab.locator(".screen img")
         await expect(image).to_have_attribute("src", f"/images/{play.events.view(life.id).screenshot}")
-        await tab.wait_for_function("document.querySelector('.screen img').naturalWidth === 640")
+        await expect(image).to_have_js_property("naturalWidth", 640)
         while len(life.steps) < 2:
             play.move(1)
         await expect(tab.locator(".history button")).to_have_count(2)

@@ -298,11 +298,14 @@ async def test_long_words_are_cut_and_flagged(visit: Visit):
     assert len(seen.accessibility) <= t.MAX_OUTLINE
 
 
-async def test_a_huge_document_is_looked_at_within_its_time(visit: Visit):
-    seen = (await visit("/million-nodes?n=150000", accessibility=True, text=True, marks=True)).first
-    assert "nodes" in seen.title
-    assert seen.screenshot is not None
-    assert "accessibility" in seen.truncated
+async def test_a_huge_document_is_looked_at_within_its_time(visit: Visit, house: House):
+    page = await visit("/million-nodes?n=150000", accessibility=True, text=True, marks=True)
+    assert "nodes" in page.first.title
+    assert page.first.screenshot is not None
+    # Whether the outline is whole depends on how fast the machine is: with no time at all it is cut on any.
+    frame = house.context(page).active.frame
+    none = await frame.run("webgym.outline({most: 1e7, ms: -1})", dict[str, Any], within=60)
+    assert none == {"text": "", "truncated": True}
 
 
 async def test_a_long_outline_is_cut_and_flagged(visit: Visit, house: House):
