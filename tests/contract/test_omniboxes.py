@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 import pytest_asyncio
+from yarl import URL
 
 from tests.conftest import KEY, settings_for
 from tests.site.server import Site
@@ -145,6 +146,28 @@ async def test_a_full_fleet_is_503_and_a_reset_makes_room(http: aiohttp.ClientSe
     held.append(await get(http))
     for instance in held:
         assert await reset(http, instance) == 200
+
+
+async def test_a_worker_out_of_connections_is_503(site: Site):
+    settings = settings_for(site, sessions=1, http={"connections": 16})
+    async with (
+        running_fleet(settings, KEY) as fleet,
+        aiohttp.ClientSession(fleet.url, headers={"x-api-key": KEY}) as http,
+    ):
+        instance = await get(http)
+        (node,) = (await ask(http, "GET", "/info"))[1]["nodes"]
+        worker = URL(node["url"])
+        idle = [await asyncio.open_connection(worker.host, worker.port) for _ in range(16)]
+        # The master keeps a few connections to its worker: more calls at a time than those need new ones.
+        answers = await asyncio.gather(*(ask(http, "GET", "/probe", params=instance) for _ in range(12)))
+        assert {status for status, _ in answers} <= {200, 503}
+        refused = [answer for status, answer in answers if status == 503]
+        assert refused
+        assert all(answer["detail"] == "the worker holds as many connections as it may" for answer in refused)
+        for _, writer in idle:
+            writer.close()
+        await asyncio.sleep(0.2)
+        assert await ask(http, "GET", "/probe", params=instance) == (200, {"status": "success"})
 
 
 async def test_info_tells_nodes_but_no_leases(box: Box):

@@ -138,10 +138,14 @@ class Master:
                 method, url, data=data, headers=headers, timeout=limits, allow_redirects=False
             ) as answer:
                 lowered = {name.lower(): value for name, value in answer.headers.items()}
-                return Answer(status=answer.status, body=await answer.read(), headers=lowered)
+                got = Answer(status=answer.status, body=await answer.read(), headers=lowered)
         except (aiohttp.ClientError, TimeoutError, OSError) as e:
             self.registry.suspect(member)
             raise Unavailable(f"the worker did not answer ({type(e).__name__})", retry_after=1.0) from e
+        if got.status == Unavailable.status and not got.body:  # said before anybody there read the request
+            member.full = True
+            raise Unavailable("the worker holds as many connections as it may", retry_after=1.0)
+        return got
 
     async def create(self, request: NewSession, *, accept: str, relay: bool, client: Request | None = None) -> Answer:
         """A session on some worker. Whoever repeats an idempotency key gets what the first call with it gets."""
@@ -196,8 +200,6 @@ class Master:
                 session_id = answer.headers.get(SESSION_HEADER.lower())
                 # It knows better than we did: leave it alone until its next beat.
                 member.full = answer.status in (429, 503)
-                if member.full and not answer.body:  # the cap on its connections: nobody there has looked for the key
-                    raise Unavailable("the worker holds as many connections as it may", retry_after=1.0)
                 if member.full and request.key is not None:
                     member.keys.discard(request.key)  # or the key would lead back to where its session no longer is
                 sick.pop(member.status.id, None)
