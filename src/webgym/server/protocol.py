@@ -42,11 +42,11 @@ MSGPACK = "application/msgpack"
 
 SessionId = Annotated[str, StringConstraints(pattern=r"^s-[0-9a-f]{24}$")]
 Token = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,128}$")]
-HeaderValue = Annotated[str, StringConstraints(pattern=r"^[^\r\n\x00]{0,4096}$")]
+HeaderValue = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]{0,4096}$")]
 
 # Chromium loads no page at all with one of these, and the website would get the blame.
 _NOT_TO_BE_SET = re.compile(
-    r"connection|content-length|cookie2|host|keep-alive|set-cookie|te|trailer|transfer-encoding|upgrade|proxy-.*",
+    r"connection|content-length|cookie2|host|keep-alive|referer|set-cookie|te|trailer|transfer-encoding|upgrade|proxy-.*",
     re.IGNORECASE,
 )
 
