@@ -39,6 +39,7 @@ _EMPHASIS = re.compile(r"\b_+|_+\b")  # of Markdown, around words; what joins th
 _DATED = re.compile(r"(?<![\w-])(\d{4})-\d\d-\d\d(?![\w-])")
 _TIMED = re.compile(_CLOCK)
 Aliases = tuple[tuple[str, str], ...]  # (another way to say a name, the name)
+_NUMBERS_IN_A_ROW = re.compile(r"\d+(?:\W+(?:(?:or|and)\W+)?\d+)*")
 _SUPERLATIVE = re.compile(r"\b(?:\w+est|most|least|first|last)\b")
 
 
@@ -68,6 +69,11 @@ def number(text: str) -> float | None:
     """The value of a text that is a number and nothing else."""
     bare = plain(text).removesuffix("%").strip()
     return float(bare) if re.fullmatch(r"[-+]?\d+(\.\d+)?", bare) else None
+
+
+def numbers_in_a_row(text: str) -> int:
+    """The most numbers that a text has with nothing but signs, "and" or "or" between them. A date counts as three."""
+    return max((len(re.findall(r"\d+", row)) for row in _NUMBERS_IN_A_ROW.findall(plain(text))), default=0)
 
 
 def contains(where: str, what: str, *, as_text: bool = False) -> bool:

@@ -16,7 +16,7 @@ from tests.processes import running
 from webgym.errors import ConfigError
 from webgym.types import Answered, Episode, Infra, Step, Unscorable, Wait
 from webgym.worlds import catalogue, state, tasks, verify
-from webgym.worlds.checks import Reached, Says, Shown, chosen, contains, plain
+from webgym.worlds.checks import Reached, Says, Shown, chosen, contains, numbers_in_a_row, plain
 from webgym.worlds.making import Maker
 from webgym.worlds.names import host_of, site_of
 from webgym.worlds.sites import KINDS
@@ -158,6 +158,18 @@ def test_an_answer_that_lists_everything_says_nothing():
     plainly = f"the answer has {len(plain(dump))} characters, at most {task.answer_limit} were expected of it"
     assert verdict.reason == plainly
     assert [fact.reason for fact in verdict.facts] == [plainly] * 4
+
+
+@pytest.mark.parametrize("between", [" ", ", ", " or ", "; and ", "\n- "])
+def test_an_answer_that_counts_numbers_through_says_nothing(between: str):
+    task = tasks.make(LOOKUP)
+    room = verify.NUMBERS + numbers_in_a_row(task.answer)
+    for count, reward in ((room, 1), (room + 1, 0)):
+        answer = f"{task.answer}. Numbers on the way: {between.join(map(str, range(count)))}"
+        verdict = verify.verify(solved(task, answer=answer))
+        assert verdict.kind == "scored"
+        assert verdict.reward == reward
+    assert verdict.reason == f"the answer has {room + 1} numbers in a row, at most {room} were expected of it"
 
 
 def test_an_answer_of_just_the_expected_length_passes_and_one_character_more_fails():
