@@ -31,13 +31,18 @@ if TYPE_CHECKING:
     from webgym.loop.settings import LoopSettings
 
 
+def in_a_terminal() -> bool:
+    """Whether somebody is there; `--help` shows the name."""
+    return sys.stdout.isatty() and sys.stdin.isatty()
+
+
 class DemoSettings(Settings):
     """The whole training loop with a tiny model on the offline web, before your eyes."""
 
     folder: Path = Field(Path("runs/demo"), description="keeps everything; a demo that was stopped goes on from it")
     iterations: int | None = Field(None, ge=1, description="rounds of practice; three if unset")
     stay: bool = Field(
-        default_factory=lambda: sys.stdout.isatty() and sys.stdin.isatty(),
+        default_factory=in_a_terminal,
         description="at the end, keep the viewer open until Ctrl-C",
     )
 
